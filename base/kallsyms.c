@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define BLOCK_BYTES ((size_t)1 << 20)
+#define BLOCK_BYTES ((size_t)16 << 10)
 #define TEXT_MAX    ((size_t)1 << 30) // so that offsets fit
 
 struct kallsyms {

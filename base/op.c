@@ -36,6 +36,19 @@ bool op_is_step(const struct op *op)
 	return op->provider == OP_API && strcmp(op->name, OP_API_STEP) == 0;
 }
 
+bool op_communicates(const struct op *op)
+{
+	static const char *const distributed[] = { "c10d::", "nccl:", "gloo:", "mpi:", "ucc:" };
+
+	if (op->provider == OP_MPI)
+		return true;
+	for (size_t i = 0; i < sizeof(distributed) / sizeof(distributed[0]); i++)
+		if (op->provider == OP_TORCH &&
+		    strncmp(op->name, distributed[i], strlen(distributed[i])) == 0)
+			return true;
+	return false;
+}
+
 bool op_is_label(const struct op *op)
 {
 	static const char *const torch[] = { "ProfilerStep", "Optimizer.step#",

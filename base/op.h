@@ -30,6 +30,17 @@
 #define OP_API_START "start"
 #define OP_API_STOP  "stop"
 
+/*
+ * Where this variable is set, ranges with nothing in them are recorded now and then, in whatever
+ * thread has ops: their time is what recording adds to a range. ROW is one around OP_EMPTY_ROW of
+ * them. The Python package makes some of its own when the program ends.
+ */
+#define OP_EMPTY_ENV    "BOTTLENECK_EMPTY_RANGES"
+#define OP_EMPTY        "bottleneck: empty"
+#define OP_EMPTY_PYTHON "bottleneck: empty, in Python"
+#define OP_EMPTIES      "bottleneck: row of empty"
+#define OP_EMPTY_ROW    8
+
 /* "nvtx", "blas" …; never NULL. */
 const char *op_provider_name(enum op_provider provider);
 
@@ -52,6 +63,9 @@ bool op_is_step(const struct op *op);
 
 /* Whether the program's author or its user has named it, not a library. */
 bool op_is_label(const struct op *op);
+
+/* A call of MPI, or one of PyTorch's with which processes exchange data: c10d, NCCL, Gloo, UCC. */
+bool op_communicates(const struct op *op);
 
 struct ops;
 

@@ -76,10 +76,24 @@ bool origin_is_python(const char *module)
 	return module && (strstr(module, "/bin/python3") || strstr(module, "/libpython3."));
 }
 
-bool origin_is_openmp(const char *module)
+static const char *base_of(const char *module)
 {
 	const char *slash = module ? strrchr(module, '/') : NULL;
-	const char *name = slash ? slash + 1 : module;
+
+	return slash ? slash + 1 : module;
+}
+
+bool origin_is_libc(const char *module)
+{
+	const char *name = base_of(module);
+
+	return name && (strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
+	                strncmp(name, "libpthread", 10) == 0);
+}
+
+bool origin_is_openmp(const char *module)
+{
+	const char *name = base_of(module);
 
 	return name && (strncmp(name, "libgomp", 7) == 0 || strncmp(name, "libomp", 6) == 0 ||
 	                strncmp(name, "libiomp", 7) == 0);

@@ -19,6 +19,9 @@ bool origin_is_foreign(const char *module, const char *file);
  */
 bool origin_is_openmp(const char *module);
 
+/* True for glibc's libc and libpthread. MODULE may be NULL. */
+bool origin_is_libc(const char *module);
+
 /* True for a program that the system brought, as /usr/bin/make. MODULE may be NULL. */
 bool origin_is_installed(const char *module);
 

@@ -353,9 +353,9 @@ enum held_kind {
 enum held_flags {
 	HELD_TIMED_OUT = 1 << 0,
 	HELD_INTERRUPTED = 1 << 1, /* by a handler: the wait has ended for nothing */
-	HELD_CUT = 1 << 2,         /* more has happened than is kept: the beginning is unknown */
-	HELD_SHARED = 1 << 3,      /* other processes may hold it, and end waits for it */
-	HELD_POSTED = 1 << 4 /* it was no wait: a shared one was let go of, for others that wait */
+	HELD_CUT = 1 << 2,    /* more has happened than is kept: of the beginning much is unknown */
+	HELD_SHARED = 1 << 3, /* other processes may hold it, and end waits for it */
+	HELD_POSTED = 1 << 4  /* it was no wait: a shared one was let go of, for others that wait */
 };
 
 enum held_how {
@@ -376,7 +376,8 @@ _Static_assert(sizeof(struct wait_part) == 16, "wait part");
  * A wait of head.tid that has ended at head.time_ns. Followed by COUNT struct wait_part in the
  * order of time. Owners are recorded for mutexes, rwlocks that are held by a writer, spinlocks, of
  * who runs a function once, and of joins: that is the thread which is joined. Wakers are recorded
- * for the rest, at most the last 16: the last of them has ended the wait, as a rule.
+ * for the rest, at most the last 16: the last of them has ended the wait, as a rule. Where the
+ * owner has changed very often, the first parts are sums: one for each owner, in no order.
  */
 struct record_wait {
 	struct record head; /* flags: enum held_flags */

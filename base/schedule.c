@@ -59,7 +59,7 @@ int schedule_parse(struct schedule *schedule, const char *text, struct error *er
 			break;
 	}
 	if (!made.active)
-		return error_set(err, 0, "\"%s\": active=N is missing, or 0: no step is looked at",
+		return error_set(err, 0, "\"%s\": active=N is missing, or 0: no step is active",
 		                 text);
 	*schedule = made;
 	return 0;

@@ -89,7 +89,9 @@ enum stack_flags {
 	STACK_TRUNCATED = 1 << 0, /* some callers are missing */
 	STACK_JOINED = 1 << 1,    /* older frames were read from memory a little later */
 	STACK_GUESSED =
-		1 << 2 /* a frame pointer, or a frame without unwind rules, had to be guessed */
+		1 << 2, /* a frame pointer, or a frame without unwind rules, had to be guessed */
+	STACK_SPINS =
+		1 << 3 /* its leaf is in a loop that spins until another thread does something */
 };
 
 /* One sample, or one off-CPU interval. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/stop.h"
 
+#include <signal.h>
+#include <stddef.h>
+
 static int wanted; // atomic
 
 void stop_want(int signal)
@@ -14,4 +17,22 @@ void stop_want(int signal)
 int stop_signal(void)
 {
 	return __atomic_load_n(&wanted, __ATOMIC_RELAXED);
+}
+
+const char *stop_signal_name(void)
+{
+	switch (stop_signal()) {
+	case 0:
+		return NULL;
+	case SIGINT:
+		return "SIGINT";
+	case SIGQUIT:
+		return "SIGQUIT";
+	case SIGTERM:
+		return "SIGTERM";
+	case SIGHUP:
+		return "SIGHUP";
+	default:
+		return "a signal";
+	}
 }

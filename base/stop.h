@@ -15,6 +15,9 @@ void stop_want(int signal);
 /* The first signal that did; 0: none. */
 int stop_signal(void);
 
+/* Its name, "SIGTERM"; NULL: there was none. */
+const char *stop_signal_name(void);
+
 static inline bool stop_is_wanted(void)
 {
 	return stop_signal() != 0;

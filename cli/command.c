@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "cli/option.h"
 
 #include <stdio.h>
@@ -19,4 +20,16 @@ int command_no_program(const struct command *command, struct error *err)
 {
 	error_set(err, 0, "there is no program to run");
 	return error_hint(err, "bottleneck %s", command->usage[0]);
+}
+
+const char *command_meant(const char *word)
+{
+#define NAME(name) #name,
+	static const char *const names[] = { COMMANDS(NAME) };
+#undef NAME
+	struct nearest nearest = { .word = word };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		nearest_try(&nearest, names[i]);
+	return nearest.name;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A command is data: one file defines one `const struct command`, and
- * the table in cli/command/main.c is the list of them.
+ * COMMANDS is the list of them.
  */
 #pragma once
 
@@ -27,22 +27,24 @@ int command_help(const struct command *command, const struct option_group *group
 /* -1 with the line, and the usage as its hint, of a COMMAND that was given no program. */
 int command_no_program(const struct command *command, struct error *err);
 
-extern const struct command command_run;
-extern const struct command command_report;
-extern const struct command command_diff;
-extern const struct command command_check;
-extern const struct command command_explain;
-extern const struct command command_bench;
-extern const struct command command_batch;
-extern const struct command command_count;
-extern const struct command command_merge;
+/* All of them, in the order of --help. */
+#define COMMANDS(X)                                                                                \
+	X(run)                                                                                     \
+	X(report) X(diff) X(bench) X(count) X(batch) X(merge) X(check) X(explain)
+
+#define COMMAND_DECLARE(name) extern const struct command command_##name;
+COMMANDS(COMMAND_DECLARE)
+#undef COMMAND_DECLARE
+
+/* The command that WORD was probably meant to be; NULL if none is near. */
+const char *command_meant(const char *word);
 
 /* env(1)'s statuses. */
 #define EXIT_OURS       125 /* bottleneck itself failed */
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND  127
 
-/* Gates: see cli/report/gate.h and cli/diff/diff_report.h. */
+/* Gates: see cli/report/gate.h and cli/report/diff_report.h. */
 #define EXIT_FINDING      90
 #define EXIT_REGRESSION   91
 #define EXIT_INCONCLUSIVE 92

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/json.h"
 
-#include "cli/format.h"
+#include "base/format.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "cli/format.h"
+#include "base/format.h"
+#include "base/nearest.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -234,7 +235,15 @@ static int unknown_option(const struct getopt_tables *t, const char *word, struc
 	if (optopt)
 		return error_set(err, 0, "unknown option \"%s\" (see --help)",
 		                 spelled(t, optopt).text);
-	return error_set(err, 0, "unknown option \"%s\" (see --help)", word);
+	error_set(err, 0, "unknown option \"%s\" (see --help)", word);
+	char name[64];
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	struct nearest nearest = { .word = name + strspn(name, "-") };
+	for (size_t i = 0; i < t->count; i++)
+		nearest_try(&nearest, t->specs[i]->name);
+	if (nearest.name)
+		error_hint(err, "did you mean --%s?", nearest.name);
+	return -1;
 }
 
 int option_parse(const struct option_group *groups, size_t group_count, int argc, char **argv,
@@ -290,6 +299,19 @@ static void help_line(const struct option_spec *spec, FILE *out)
 	else
 		fprintf(out, "%-*s", HELP_COLUMN, left);
 	help_text(spec->help, out);
+}
+
+void option_help_one(const struct option_group *groups, size_t group_count, const char *name,
+                     const char *help, FILE *out)
+{
+	for (size_t g = 0; g < group_count; g++) {
+		for (size_t i = 0; i < groups[g].count; i++) {
+			struct option_spec spec = groups[g].specs[i];
+			spec.help = help;
+			if (strcmp(spec.name, name) == 0)
+				help_line(&spec, out);
+		}
+	}
 }
 
 void option_help(const struct option_group *groups, size_t group_count, FILE *out)

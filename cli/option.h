@@ -71,3 +71,7 @@ int option_parse(const struct option_group *groups, size_t group_count, int argc
 
 /* Prints the groups as --help does. */
 void option_help(const struct option_group *groups, size_t group_count, FILE *out);
+
+/* Prints the option of that NAME alone, with HELP in place of its own. Nothing if there is none. */
+void option_help_one(const struct option_group *groups, size_t group_count, const char *name,
+                     const char *help, FILE *out);

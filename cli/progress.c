@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cli/format.h"
+#include "base/format.h"
 
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include "cli/state.h"
 #include "cli/terminal.h"
 #include "merge/profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "merge/record/recording.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,17 +33,11 @@ static int name_addresses(struct profile *profile, bool debuginfod, struct error
 {
 	struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
 	struct progress progress;
-	struct symbolizer_options options = {
-		.debuginfod = debuginfod,
-		.progress = progress_tell,
-		.progress_context = &progress,
-	};
 
 	if (profile_is_symbolized(profile))
 		return 0;
 	progress_start(&progress, &terminal);
-	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, err);
-	int failed = s ? profile_symbolize(profile, s, err) : -1;
+	int failed = recording_name_checkpoint(profile, debuginfod, progress_tell, &progress, err);
 	progress_end(&progress);
 	return failed;
 }

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/terminal.h"
 
 #include <stddef.h>

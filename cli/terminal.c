@@ -2,7 +2,7 @@
 #include "cli/terminal.h"
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
 
 #include <ctype.h>
 #include <langinfo.h>

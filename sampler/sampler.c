@@ -255,8 +255,8 @@ static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, ui
 	uint32_t lower = budget_judge(&s->budget, &window, frequency);
 	char why[sizeof(s->status.lowered_why)];
 
-	snprintf(why, sizeof(why), "looking on took %.2f %% of its time, above the budget of %g %%",
-	         s->budget.cost, s->budget.percent);
+	snprintf(why, sizeof(why), "overhead %.2f %% exceeded the budget of %g %%", s->budget.cost,
+	         s->budget.percent);
 	if (lower < frequency)
 		lower_frequency(s, now_ns, lower, why);
 	if (s->budget.helpless && s->budget.cost > s->status.over_percent)
@@ -277,7 +277,7 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 	if (is_overrun(events - s->window.events, lost - s->window.lost))
 		lower_frequency(s, now_ns, half, "samples were lost");
 	else if (s->busy && s->options.budget_percent > 0)
-		lower_frequency(s, now_ns, half, "looking on took more than half of a CPU");
+		lower_frequency(s, now_ns, half, "the collector used more than half of a CPU");
 	else
 		keep_budget(s, now_ns, wall, cpu - s->window.cpu_ns);
 	s->window.since_ns = now_ns;

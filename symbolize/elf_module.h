@@ -7,8 +7,8 @@
  */
 #pragma once
 
+#include "base/debug_status.h"
 #include "base/module.h"
-#include "symbolize/frame/debug_status.h"
 #include "symbolize/frame/frames.h"
 
 struct debuginfod;

@@ -10,8 +10,8 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "base/debug_status.h"
 #include "base/module.h"
-#include "symbolize/frame/debug_status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,22 +2,117 @@
 // bottleneck batch: many commands, one after the other, each with a profile and a report.
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "base/path.h"
-#include "cli/batch/batch_done.h"
 #include "cli/batch/batch_file.h"
 #include "cli/batch/batch_output.h"
 #include "cli/batch/batch_run.h"
 #include "cli/command.h"
-#include "cli/format.h"
 #include "cli/message.h"
 #include "cli/report/display.h"
 #include "cli/run/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+// What has passed in a batch, beside its profiles, so that the next one need not run it again.
+//
+// The file "batch.done" has a line for each command: its fingerprint (cli/batch/batch_file.h), the
+// runs, their median and their sum in nanoseconds, and its name; of lines with the same name the
+// last one counts. A line is written when its command has passed, and half a line, after a loss of
+// power, counts as none.
+
+#define LINE_BYTES 512
+
+static FILE *open_list(const char *directory, const char *mode, struct error *err)
+{
+	char path[PATH_MAX];
+	FILE *list = NULL;
+
+	if (snprintf(path, sizeof(path), "%s/batch.done", directory) < (int)sizeof(path))
+		list = fopen(path, mode);
+	else
+		errno = ENAMETOOLONG;
+	if (!list)
+		error_set(err, errno, "could not write \"%s/batch.done\"", directory);
+	return list;
+}
+
+// Forgets all. -1 on error.
+static int batch_done_clear(const char *directory, struct error *err)
+{
+	cleanup_fclose FILE *list = open_list(directory, "we", err);
+
+	return list ? 0 : -1;
+}
+
+// RESULT's command has passed. -1 on error.
+static int batch_done_add(const char *directory, const struct batch_job *job,
+                          const struct batch_result *result, struct error *err)
+{
+	FILE *list = open_list(directory, "ae", err);
+
+	if (!list)
+		return -1;
+	fprintf(list, "%016" PRIx64 " %u %" PRIu64 " %" PRIu64 " %s\n", batch_job_fingerprint(job),
+	        result->runs, result->wall_ns, result->sum_ns, job->name);
+	if (fclose(list) == 0)
+		return 0;
+	return error_set(err, errno, "could not write \"%s/batch.done\"", directory);
+}
+
+static bool has_profiles(const char *directory, const struct batch_job *job)
+{
+	char path[PATH_MAX];
+
+	for (uint32_t i = 1; i <= job->repeat; i++) {
+		int length = job->repeat > 1 ? snprintf(path, sizeof(path), "%s/%s.%u.bneck",
+		                                        directory, job->name, i)
+		                             : snprintf(path, sizeof(path), "%s/%s.bneck",
+		                                        directory, job->name);
+		if (length >= (int)sizeof(path) || access(path, R_OK) < 0)
+			return false;
+	}
+	return true;
+}
+
+// Whether LINE is about the command NAME; then its numbers.
+static bool parse_done(const char *line, const char *name, uint64_t *fingerprint,
+                       struct batch_result *result)
+{
+	int at = 0;
+
+	return sscanf(line, "%16" SCNx64 " %" SCNu32 " %" SCNu64 " %" SCNu64 " %n", fingerprint,
+	              &result->runs, &result->wall_ns, &result->sum_ns, &at) == 4 &&
+	       at && strncmp(line + at, name, strlen(name)) == 0 &&
+	       strcmp(line + at + strlen(name), "\n") == 0;
+}
+
+// Whether JOB has passed as it is now, and its profiles are there; RESULT is what is known then.
+static bool batch_done_find(const char *directory, const struct batch_job *job,
+                            struct batch_result *result)
+{
+	struct error ignored;
+	cleanup_fclose FILE *list = open_list(directory, "re", &ignored);
+	uint64_t fingerprint, found = 0;
+	char line[LINE_BYTES];
+
+	while (list && fgets(line, sizeof(line), list)) {
+		struct batch_result one = { .outcome = BATCH_PASSED, .kept = true };
+		if (!parse_done(line, job->name, &fingerprint, &one))
+			continue;
+		found = fingerprint;
+		*result = one;
+	}
+	return found && found == batch_job_fingerprint(job) && has_profiles(directory, job);
+}
 
 struct batch_options {
 	const char *output, *junit, *json;
@@ -204,7 +299,7 @@ static int parse(struct batch_options *options, struct display *display, int arg
 	if (argv[first] && !argv[first + 1])
 		return first;
 	error_set(err, 0, "one file of commands is to be named");
-	return error_hint(err, "bottleneck-batch(5) tells what is in it.");
+	return error_hint(err, "bottleneck-batch(5) describes it.");
 }
 
 static int run(int argc, char **argv)
@@ -226,6 +321,6 @@ static int run(int argc, char **argv)
 const struct command command_batch = {
 	.name = "batch",
 	.usage = { "batch [OPTIONS] FILE" },
-	.summary = "run many commands, each with a profile and a report of its own",
+	.summary = "run many commands, each with its own profile and report",
 	.run = run,
 };

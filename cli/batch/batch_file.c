@@ -76,7 +76,7 @@ static int begin_section(struct parser *p, char *text)
 	*end = '\0';
 	char *name = trim(text + 1);
 	if (!is_name(name))
-		return wrong(p, "a name has letters, digits, and . _ - behind the first, unlike",
+		return wrong(p, "a name has letters and digits, and . _ - after the first, unlike",
 		             name);
 	for (size_t i = 0; i < file->count; i++)
 		if (strcasecmp(file->jobs[i].name, name) == 0)

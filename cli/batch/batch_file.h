@@ -8,7 +8,8 @@
  *	command = ./solver --size 300
  *	gate = CPU-LOCK
  *
- * It owns its texts. Bytes may be anything: what cannot be is an error that names the line.
+ * It owns its texts. Bytes may be anything: what cannot be is an error that names the line. One
+ * thread at a time.
  */
 #pragma once
 

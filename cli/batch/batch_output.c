@@ -2,7 +2,7 @@
 #include "cli/batch/batch_output.h"
 
 #include "base/error.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/json.h"
 #include "cli/table.h"
 #include "cli/terminal.h"

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS_MAX    16
 #define OVERHEAD_READS 5
 #define OVERHEAD_SHARE 1e-4 // of a block, for reading the clock: blocked_autorange()'s
 #define BLOCKS_SHARE   1000 // of the time, for a block: the same
@@ -29,7 +28,7 @@ struct variant {
 };
 
 struct layout {
-	uint32_t threads[THREADS_MAX];
+	uint32_t threads[STATEMENTS_THREADS_MAX];
 	size_t thread_count;
 	const char *codes[2 * OPTION_LIST_MAX];
 	size_t code_count;
@@ -42,20 +41,22 @@ static void layout_at_scope_end(struct layout *l)
 	free(l->variants);
 }
 
-static int read_threads(struct layout *l, const char *text, struct error *err)
+int statements_read_threads(const char *text, uint32_t threads[STATEMENTS_THREADS_MAX],
+                            size_t *count, struct error *err)
 {
 	const char *at = text ? text : "1";
 
+	*count = 0;
 	do {
 		char *end;
 		unsigned long n = strtoul(at, &end, 10);
 		if (end == at || (*end && *end != ',') || n < 1 || n > 4096 ||
-		    l->thread_count == THREADS_MAX)
+		    *count == STATEMENTS_THREADS_MAX)
 			return error_set(err, 0,
 			                 "--num-threads takes up to %d numbers from 1 to 4096, as "
 			                 "1,2,4, not \"%s\"",
-			                 THREADS_MAX, text);
-		l->threads[l->thread_count++] = (uint32_t)n;
+			                 STATEMENTS_THREADS_MAX, text);
+		threads[(*count)++] = (uint32_t)n;
 		at = *end ? end + 1 : end;
 	} while (*at);
 	return 0;
@@ -136,7 +137,7 @@ static int lay_out(struct layout *l, const struct statements *s, struct error *e
 {
 	const struct variant none = { .name = "" };
 
-	if (read_threads(l, s->threads, err) < 0)
+	if (statements_read_threads(s->threads, l->threads, &l->thread_count, err) < 0)
 		return -1;
 	for (size_t i = 0; i < s->codes.count; i++)
 		l->codes[l->code_count++] = s->codes.items[i];
@@ -149,12 +150,16 @@ static int lay_out(struct layout *l, const struct statements *s, struct error *e
 	if (s->sweeps.count ? read_sweep(l, s->sweeps.items[0], err) < 0
 	                    : add_variant(l, &none, err) < 0)
 		return -1;
-	if (l->code_count * l->thread_count * l->variant_count <= REPEAT_SIDES_MAX)
+	if (s->sweeps.count && s->commands)
+		return error_set(err, 0,
+		                 "--sweep is for statements: no command knows of the variable");
+	if ((l->code_count * l->variant_count + s->commands) * l->thread_count <= REPEAT_SIDES_MAX)
 		return 0;
 	return error_set(err, 0,
-	                 "%zu statements, %zu numbers of threads and %zu values are more than %u "
-	                 "measurements",
-	                 l->code_count, l->thread_count, l->variant_count, REPEAT_SIDES_MAX);
+	                 "%zu statements and commands, %zu numbers of threads and %zu values are "
+	                 "more than %u measurements",
+	                 l->code_count + s->commands, l->thread_count, l->variant_count,
+	                 REPEAT_SIDES_MAX);
 }
 
 int statements_check(const struct statements *s, struct error *err)
@@ -310,7 +315,11 @@ static int measure_group(struct group *g, const struct statements_plan *plan,
 			return got;
 	}
 	for (size_t turn = 0;; turn++) {
-		bool enough = true;
+		int ran = plan->commands.run ? plan->commands.run(plan->commands.context, turn, err)
+		                             : 1;
+		if (ran < 0 || job->interrupts)
+			return ran < 0 ? -1 : 1;
+		bool enough = ran == 1;
 		for (size_t i = 0; i < g->count; i++)
 			enough &= is_enough(&g->of[i], plan);
 		if (enough)
@@ -371,8 +380,11 @@ int statements_measure(const struct statements_plan *plan, struct profile *profi
 	for (size_t v = 0; v < l.variant_count; v++)
 		for (size_t t = 0; t < l.thread_count; t++) {
 			cleanup(group) struct group g = { 0 };
-			int got =
-				add_group(&g, &l, plan, &l.variants[v], l.threads[t], profile, err);
+			const struct statements_commands *c = &plan->commands;
+			int got = c->begin ? c->begin(c->context, l.threads[t], err) : 0;
+			if (!got)
+				got = add_group(&g, &l, plan, &l.variants[v], l.threads[t], profile,
+				                err);
 			if (!got)
 				got = measure_group(&g, plan, profile, job, err);
 			job->child = 0; // signals go to nobody whose number may be another's

@@ -148,7 +148,7 @@ static const char torch_flags[] =
 	"[w for p in c.library_paths() for w in ('-L' + p, '-Wl,-rpath,' + p)] + "
 	"['-ltorch', '-ltorch_cpu', '-lc10']))\n";
 
-static void set_threads(uint32_t threads)
+void statement_set_threads(uint32_t threads)
 {
 	char number[16];
 
@@ -505,7 +505,7 @@ int statement_start(struct statement_process *p, const struct statement *s, stru
 	int commands[2] = { -1, -1 }, replies[2] = { -1, -1 };
 	char line[REPLY_SIZE];
 
-	set_threads(s->threads);
+	statement_set_threads(s->threads);
 	char **words = statement_command(p, s, 0, job, err);
 	if (!words)
 		return job->interrupts ? 1 : -1;

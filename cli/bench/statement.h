@@ -40,6 +40,10 @@ struct statement_block {
 	uint64_t ns, user_ns, system_ns, peak_rss_bytes;
 };
 
+/* From here on programs that are started have as many threads in the libraries that look for that.
+ */
+void statement_set_threads(uint32_t threads);
+
 /*
  * Compiles what has to be, runs the setup, and returns when that is over. 1 if the user has
  * interrupted it, -1 on error. Either way statement_stop() is to be called.

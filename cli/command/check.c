@@ -3,17 +3,17 @@
 // setting, wherever it can be tried.
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "base/perf_refused.h"
-#include "cli/capability.h"
 #include "cli/command.h"
-#include "cli/format.h"
 #include "cli/message.h"
 #include "cli/option.h"
 #include "cli/report/display.h"
 #include "cli/report/facts.h"
-#include "cli/run/agent_path.h"
 #include "cli/state.h"
 #include "cli/terminal.h"
+#include "merge/record/agent_path.h"
+#include "merge/record/capability.h"
 #include "merge/record/limits.h"
 
 #include <ctype.h>
@@ -344,6 +344,6 @@ static int run(int argc, char **argv)
 const struct command command_check = {
 	.name = "check",
 	.usage = { "check [OPTIONS]" },
-	.summary = "what can be measured on this machine, and how to measure more",
+	.summary = "show what can be measured on this machine, and how to enable more",
 	.run = run,
 };

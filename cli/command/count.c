@@ -431,6 +431,6 @@ const struct command command_count = {
 	.name = "count",
 	.usage = { "count [OPTIONS] [--] PROGRAM [ARGUMENT ...]",
 	           "count [OPTIONS] --stmt CODE [--vs-stmt CODE]" },
-	.summary = "count the instructions of a program or a statement, by function and line",
+	.summary = "count instructions of a program or a statement, by function and line",
 	.run = run,
 };

@@ -58,8 +58,15 @@ static void print_rule(const struct terminal *t, const struct rule *rule)
 	print_part(t, "measures", rule->formula);
 	print_part(t, "says so", limit);
 	print_part(t, "limit by", rule->source);
+	if (rule->part > 0) {
+		snprintf(words, sizeof(words), "at most %.0f %% of that time: %s", 100 * rule->part,
+		         rule->part_from);
+		print_part(t, "saves", words);
+	}
 	print_part(t, "asks",
-	           rule->whole_run ? "the whole run" : "the steady state, after the warm-up");
+	           rule->narrows     ? "the whole run, or the window that is asked for"
+	           : rule->whole_run ? "the whole run"
+	                             : "the steady state, after the warm-up");
 	print_part(t, "why", rule->why);
 	print_part(t, "do", rule->advice);
 	for (int i = 0; i < RULE_WITHIN_MAX && rule->within[i]; i++)
@@ -82,8 +89,7 @@ static int explain(const struct display *display, const char *const *ids)
 	for (size_t i = 0; ids[i]; i++) {
 		size_t rule = rule_find(ids[i]);
 		if (rule == rule_count()) {
-			error_set(&err, 0, "there is no rule \"%s\"", ids[i]);
-			error_hint(&err, "\"bottleneck explain\" lists them.");
+			rule_unknown(ids[i], &err);
 			message_error("explain", &err);
 			return EXIT_REPORT;
 		}
@@ -113,6 +119,6 @@ static int run(int argc, char **argv)
 const struct command command_explain = {
 	.name = "explain",
 	.usage = { "explain [OPTIONS] [ID ...]" },
-	.summary = "what a finding means: how it is measured, from where on, why, what to do",
+	.summary = "explain a finding: how it is measured, why it matters, what to do",
 	.run = run,
 };

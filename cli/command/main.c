@@ -6,16 +6,14 @@
 #include "cli/terminal.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-// clang-format off: a command is a line, however many there are
-static const struct command *const commands[] = {
-	&command_run,   &command_report, &command_diff,  &command_bench,   &command_count,
-	&command_batch, &command_merge,  &command_check, &command_explain,
-};
-// clang-format on
+#define POINTER(name) &command_##name,
+static const struct command *const commands[] = { COMMANDS(POINTER) };
+#undef POINTER
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
 
@@ -27,19 +25,22 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-static int print_help(void)
+static int print_help(bool all)
 {
 	printf("usage: bottleneck [OPTIONS] [--] PROGRAM [ARGUMENT ...]\n"
 	       "       bottleneck COMMAND [OPTIONS] ...\n"
 	       "\n"
-	       "Runs PROGRAM once and reports on stderr where its time went.\n"
+	       "Runs PROGRAM once and reports what makes it slow, and what to do about it.\n"
 	       "\n"
 	       "Commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-10s%s\n", commands[i]->name, commands[i]->summary);
-	printf("\"bottleneck COMMAND --help\" lists the options of one. A program that is called\n"
-	       "like a command needs \"--\" in front of it.\n");
-	run_options_help(stdout);
+	printf("\"bottleneck COMMAND --help\" lists the options of a command. A program with the\n"
+	       "name of a command needs \"--\" in front of it.\n");
+	if (all)
+		run_options_help(stdout);
+	else
+		run_options_help_short(stdout);
 	return 0;
 }
 
@@ -62,7 +63,9 @@ int main(int argc, char **argv)
 	temporary_catch_signals();
 	terminal_set_locale();
 	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-		return print_help();
+		return print_help(false);
+	if (argc > 1 && strcmp(argv[1], "--help-all") == 0)
+		return print_help(true);
 	if (command)
 		return command->run(argc - 1, argv + 1);
 	return command_run.run(argc, argv);

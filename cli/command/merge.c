@@ -207,6 +207,6 @@ static int run(int argc, char **argv)
 const struct command command_merge = {
 	.name = "merge",
 	.usage = { "merge [OPTIONS] -o FILE PROFILE ..." },
-	.summary = "join the profiles of many ranks, or of many runs, into one",
+	.summary = "join the profiles of many ranks or runs into one",
 	.run = run,
 };

@@ -5,6 +5,7 @@
 #include "cli/common_options.h"
 #include "cli/export/exports.h"
 #include "cli/message.h"
+#include "cli/pager.h"
 #include "cli/report/counts.h"
 #include "cli/report/cut.h"
 #include "cli/report/gate.h"
@@ -92,6 +93,19 @@ static int print_form(const struct text *text, bool json, struct error *err)
 	return report_json(p, text->view, text->limits, NULL, text->out, err);
 }
 
+// Texts that are longer than the screen go through the user's pager.
+static int print_paged(struct whole *page, int failed, struct error *err)
+{
+	FILE *pager = page->text && !failed ? pager_open() : NULL;
+	struct error left;
+
+	if (!pager)
+		return whole_print(page, failed, stdout, err);
+	whole_print(page, 0, pager, &left); // fails where the user has left before the end
+	pager_close(pager);
+	return 0;
+}
+
 static int print_page(const struct profile *profile, const struct view *view, bool json,
                       const struct rule_limits *limits, struct error *err)
 {
@@ -107,7 +121,7 @@ static int print_page(const struct profile *profile, const struct view *view, bo
 		.limits = limits,
 	};
 	page.text = json ? NULL : &text.terminal;
-	return whole_print(&page, print_form(&text, json, err), stdout, err);
+	return print_paged(&page, print_form(&text, json, err), err);
 }
 
 // The exit status in *STATUS.
@@ -155,6 +169,6 @@ static int run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.usage = { "report [OPTIONS] [FILE]" },
-	.summary = "print a saved run again: other rows, another order, another window",
+	.summary = "print a saved run again: other tables, another order, a part of it",
 	.run = run,
 };

@@ -24,7 +24,7 @@ _bottleneck_exports() {
 
 _bottleneck_values() {
 	case $2$1 in
-	diff--by) echo run function line module file thread process op shape kernel; return ;;
+	diff--by) echo run wall function line module file thread process op shape kernel; return ;;
 	diff--sort) echo change ratio base new; return ;;
 	esac
 	case $1 in

@@ -4,9 +4,10 @@
 #include "cli/command.h"
 #include "cli/common_options.h"
 #include "cli/diff/diff_counts.h"
-#include "cli/diff/diff_report.h"
+#include "cli/diff/diff_print.h"
 #include "cli/message.h"
 #include "cli/report/cut.h"
+#include "cli/report/diff_report.h"
 #include "cli/report/view.h"
 #include "cli/saved.h"
 #include "cli/whole.h"
@@ -39,8 +40,8 @@ struct diff_options {
 #define AT(field) offsetof(struct diff_options, field)
 
 // In the order of enum diff_by.
-static const char *const groupings[] = { "run",     "function", "line",  "module", "file", "thread",
-	                                 "process", "op",       "shape", "kernel", NULL };
+static const char *const groupings[] = { "run",    "wall",    "function", "line",  "module", "file",
+	                                 "thread", "process", "op",       "shape", "kernel", NULL };
 static const char *const sorts[] = { "change", "ratio", "base", "new", NULL };
 
 static const struct option_spec rows[] = {
@@ -49,8 +50,8 @@ static const struct option_spec rows[] = {
 	  .kind = OPTION_CHOICE,
 	  .offset = AT(by),
 	  .choices = groupings,
-	  .help = "one table: run, function, line, module, file, thread, process, op, shape, "
-	          "kernel" },
+	  .help = "one table: run, wall, function, line, module, file, thread, process, op, "
+	          "shape, kernel" },
 	{ .name = "sort",
 	  .argument = "KEY",
 	  .kind = OPTION_CHOICE,
@@ -267,8 +268,8 @@ static int choose_ops(struct diff_report *report, const struct diff_query *usual
 static int fill_tables(struct diff_report *report, const struct diff_options *options,
                        struct error *err)
 {
-	static const enum diff_by usual[] = { DIFF_RUN, DIFF_FUNCTION, DIFF_LINE, DIFF_OP,
-		                              DIFF_KERNEL };
+	static const enum diff_by usual[] = { DIFF_RUN,  DIFF_OWNER, DIFF_FUNCTION,
+		                              DIFF_LINE, DIFF_OP,    DIFF_KERNEL };
 	struct diff_query query = {
 		.total = options->total,
 		.sort = (enum diff_sort)options->sort,
@@ -277,9 +278,14 @@ static int fill_tables(struct diff_report *report, const struct diff_options *op
 		                                            : MIN_PERCENT / 100,
 	};
 
+	int owners = diff_has_owners(report->base, report->next, err);
+	if (owners < 0)
+		return -1;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
 		query.by = usual[i];
-		bool wanted = !report->chosen || query.by == DIFF_RUN;
+		bool wanted = report->chosen           ? query.by == DIFF_RUN
+		              : query.by == DIFF_OWNER ? owners > 0
+		                                       : true;
 		if (wanted &&
 		    !(report->tables[query.by] = diff_new(report->base, report->next, &query, err)))
 			return -1;
@@ -442,6 +448,6 @@ static int run(int argc, char **argv)
 const struct command command_diff = {
 	.name = "diff",
 	.usage = { "diff [OPTIONS] BASE [NEW]", "diff [OPTIONS] BASE ... -- NEW ..." },
-	.summary = "what changed from one saved run to another, and what is chance",
+	.summary = "compare two saved runs: what changed, and what is noise",
 	.run = run,
 };

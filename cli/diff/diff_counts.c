@@ -2,8 +2,8 @@
 #include "cli/diff/diff_counts.h"
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "cli/command.h"
-#include "cli/format.h"
 #include "cli/report/counts.h"
 #include "cli/short_name.h"
 #include "cli/text/text.h"

@@ -5,12 +5,13 @@
  */
 #pragma once
 
-#include "cli/diff/diff_report.h"
+#include "cli/report/diff_report.h"
 #include "merge/query/query_counts.h"
 
 #include <stdio.h>
 
 struct error;
+struct terminal;
 struct profile;
 
 struct diff_counts {

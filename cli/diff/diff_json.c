@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The comparison for programs: documented in bottleneck-diff(1).
-#include "cli/diff/diff_report.h"
+#include "cli/diff/diff_print.h"
 #include "cli/json.h"
+#include "cli/report/diff_report.h"
 #include "merge/profile/profile.h"
 
 #include <math.h>

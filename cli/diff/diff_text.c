@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The comparison for people: the answer, the two sides, the rows that changed.
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "cli/command.h"
-#include "cli/diff/diff_report.h"
-#include "cli/format.h"
+#include "cli/diff/diff_print.h"
+#include "cli/report/diff_report.h"
 #include "cli/text/text.h"
 
 #include <stdio.h>

@@ -3,7 +3,6 @@
 
 #include "base/array.h"
 #include "cli/export/work_name.h"
-#include "merge/gpu/gpu_works.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -434,11 +433,11 @@ static void put_work_args(struct chrome *c, const struct slice_row *row,
 		put_bytes(c->j, row);
 }
 
-static void put_flow(struct chrome *c, const char *phase, uint64_t id, uint32_t pid, uint32_t tid,
-                     uint64_t at_ns)
+static void put_flow(struct chrome *c, const char *name, const char *phase, uint64_t id,
+                     uint32_t pid, uint32_t tid, uint64_t at_ns)
 {
-	open_event(c, phase, "ac2g", pid, tid);
-	json_put_text(c->j, "cat", "ac2g");
+	open_event(c, phase, name, pid, tid);
+	json_put_text(c->j, "cat", name);
 	json_put_microseconds(c->j, "ts", at_ns);
 	json_put_count(c->j, "id", id);
 	if (*phase == 'f')
@@ -460,18 +459,18 @@ static void put_work(struct chrome *c, const struct slice_row *row, const struct
 	if (!call)
 		return;
 	// Each has an arrow of its own, even of the same call.
-	put_flow(c, "s", ++c->externals, call->pid, call->tid, call->begin_ns);
-	put_flow(c, "f", c->externals, track->pid, lane->tid, row->begin_ns);
+	put_flow(c, "ac2g", "s", ++c->externals, call->pid, call->tid, call->begin_ns);
+	put_flow(c, "ac2g", "f", c->externals, track->pid, lane->tid, row->begin_ns);
 }
 
-void chrome_put_slice(struct chrome *c, const struct slice_row *row)
+bool chrome_put_slice(struct chrome *c, const struct slice_row *row, struct chrome_place *place)
 {
 	bool is_gpu = row->kind == SLICE_GPU, is_op = row->kind == SLICE_OP, is_new;
 	size_t index = is_gpu ? track_of_stream(c, row->stream) : track_of_thread(c, row->thread);
 
 	if (!index) {
 		c->crowded++;
-		return;
+		return false;
 	}
 	struct track *track = &c->tracks.tracks[index - 1];
 	uint64_t id = is_op && !is_cuda(row) ? ++c->externals : 0;
@@ -479,7 +478,7 @@ void chrome_put_slice(struct chrome *c, const struct slice_row *row)
 		tracks_place(&c->tracks, track, row->begin_ns, row->end_ns, id, &is_new);
 	if (!lane) {
 		c->crowded++;
-		return;
+		return false;
 	}
 	c->written++;
 	if (is_new)
@@ -492,4 +491,37 @@ void chrome_put_slice(struct chrome *c, const struct slice_row *row)
 		put_op(c, row, track, lane);
 	else
 		put_wait(c, row, track, lane);
+	*place = (struct chrome_place){ track->pid, lane->tid };
+	return true;
+}
+
+void chrome_put_wake(struct chrome *c, const struct wake *wake, const struct chrome_place *place)
+{
+	size_t index = track_of_thread(c, wake->waker);
+	struct slice_thread waiter = { .name = "?" };
+	struct slice_row row = { .kind = SLICE_WAIT,
+		                 .thread = wake->waker,
+		                 .begin_ns = wake->end_ns,
+		                 .end_ns = wake->end_ns + 1 }; // an arrow needs a slice to end in
+	bool is_new;
+	char name[128];
+
+	if (!index)
+		return;
+	struct track *track = &c->tracks.tracks[index - 1];
+	const struct lane *lane =
+		tracks_place(&c->tracks, track, row.begin_ns, row.end_ns, 0, &is_new);
+	if (!lane)
+		return;
+	if (is_new)
+		name_lane(c, &row, track, lane->tid);
+	slice_reader_thread(c->reader, wake->waiter, &waiter);
+	snprintf(name, sizeof(name), "wakes %s", waiter.name);
+	open_slice(c, name, "wake", &row, track, lane->tid);
+	json_put_count(c->j, "thread", waiter.tid);
+	json_put_microseconds(c->j, "waited", wake->end_ns - wake->begin_ns);
+	close_slice(c);
+	c->written++;
+	put_flow(c, "wake", "s", ++c->externals, place->pid, place->tid, wake->begin_ns);
+	put_flow(c, "wake", "f", c->externals, track->pid, lane->tid, row.begin_ns);
 }

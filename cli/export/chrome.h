@@ -3,14 +3,16 @@
  * Events of Chrome's trace format, with the fields that PyTorch's Kineto gives them.
  *
  * Each is written as it comes. Of what has been written only calls that may launch something on a
- * GPU are remembered, the last ones, and what is open in each lane.
+ * GPU are remembered, the last ones, and what is open in each lane. The writer of JSON and the
+ * reader of slices are borrowed until chrome_fini(). One thread at a time.
  */
 #pragma once
+
+#include "cli/report/answers.h"
 
 #include "cli/export/launches.h"
 #include "cli/export/tracks.h"
 #include "cli/json.h"
-#include "merge/query/query_slices.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,8 +49,17 @@ static inline void chrome_at_scope_end(struct chrome *c)
 	chrome_fini(c);
 }
 
-/* One slice, with the names of its track where that is new. */
-void chrome_put_slice(struct chrome *c, const struct slice_row *row);
+/* Where a slice stands. */
+struct chrome_place {
+	uint32_t pid, tid;
+};
+
+/* One slice, with the names of its track where that is new. False, and *PLACE is as it was, if no
+   lane was left for it. */
+bool chrome_put_slice(struct chrome *c, const struct slice_row *row, struct chrome_place *place);
+
+/* An arrow from a wait, whose slice is at PLACE, to who ended it. It comes in order of its end. */
+void chrome_put_wake(struct chrome *c, const struct wake *wake, const struct chrome_place *place);
 
 /* The number that stands for the GPU of a stream; it is named if that was not done yet. */
 uint32_t chrome_gpu(struct chrome *c, const struct slice_stream *stream);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "cli/exporters.h"
+#include "cli/report/answers.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct view;
 struct exporting {
 	const struct profile *profile;
 	const struct view *view; /* resolved: see cut_resolve() */
+	struct answer_facts facts;
 	const struct rule_limits *limits;
 	const char *table;     /* the only one that is wanted; NULL: all */
 	const char *cut;       /* what the view leaves out, "only …" in one line; "" if nothing */

@@ -169,11 +169,16 @@ static const char *file_of(const struct stack_frame *frame)
 // Functions of one name in several files are told apart by those.
 static void put_function(struct callgrind *c, const struct stack_frame *frame, bool called)
 {
-	cleanup_free char *op = frame->op ? label_frame(frame, "") : NULL;
+	const char *key = called ? "cfn" : "fn";
 
 	put_name(c, called ? "cob" : "ob", c->objects, frame->module ? frame->module : "???");
 	put_name(c, called ? "cfi" : "fl", c->files, file_of(frame));
-	put_name(c, called ? "cfn" : "fn", c->names, op ? op : frame->name);
+	if (!frame->op) {
+		put_name(c, key, c->names, frame->name);
+		return;
+	}
+	cleanup_free char *op = label_frame(frame, "");
+	put_name(c, key, c->names, op ? op : frame->name);
 }
 
 static void put_cost(struct callgrind *c, int line, const struct cost *cost)
@@ -252,7 +257,7 @@ static int put_calls(struct callgrind *c, struct error *err)
 
 static int put_head(const struct exporting *e, const struct stacks *stacks, struct error *err)
 {
-	const struct run *run = profile_run(e->profile);
+	const struct run *run = e->facts.run;
 	cleanup_free char *command = label_text(run->command ? run->command : "?", "");
 	cleanup_free char *cut = label_text(*e->cut ? e->cut : "all of the run", "");
 
@@ -289,9 +294,8 @@ static bool callgrind_init(struct callgrind *c)
 
 static int write_callgrind(const struct exporting *e, struct error *err)
 {
-	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
 	cleanup(stacks) struct stacks *stacks =
-		query_stacks(e->profile, &query, STACKS_BY_LINE, err);
+		answer_stacks(e->profile, e->view, STACKS_BY_LINE, err);
 	cleanup(callgrind) struct callgrind c = { .e = e, .stacks = stacks };
 
 	if (!stacks)

@@ -2,14 +2,10 @@
 // Chrome's trace format, as PyTorch's Kineto fills it in: calls of ops, waits, what GPUs ran with
 // arrows from the calls that launched it, steps, and how busy CPUs and GPUs were.
 #include "base/error.h"
+#include "base/format.h"
 #include "cli/export/chrome.h"
 #include "cli/export/exporter.h"
-#include "cli/format.h"
 #include "cli/report/view.h"
-#include "merge/gpu/gpu_busy.h"
-#include "merge/query/query_gpu.h"
-#include "merge/query/query_steps.h"
-#include "merge/query/query_timeline.h"
 
 #include <errno.h>
 #include <math.h>
@@ -30,23 +26,9 @@ struct trace {
 	uint64_t left_out; // beyond the most that are wanted
 };
 
-static struct slice_query query_of(const struct view *view)
-{
-	const uint32_t all = (1u << SLICE_KINDS) - 1;
-
-	return (struct slice_query){
-		.thread = view->thread,
-		.process = view->process,
-		.from_ns = view->from_ns,
-		.to_ns = view->to_ns,
-		.kinds = view->on_cpu && !view->off_cpu ? all & ~(1u << SLICE_WAIT) : all,
-	};
-}
-
 static int put_devices(const struct trace *t, struct error *err)
 {
-	const struct query query = view_query(t->view, BY_FUNCTION, SORT_SELF);
-	cleanup(gpu_facts) struct gpu_facts *facts = query_gpu_facts(t->profile, &query, err);
+	cleanup(gpu_facts) struct gpu_facts *facts = answer_gpus(t->profile, t->view, err);
 
 	if (!facts)
 		return -1;
@@ -68,7 +50,7 @@ static int put_devices(const struct trace *t, struct error *err)
 
 static void put_ranks(const struct trace *t)
 {
-	const struct run *run = profile_run(t->profile);
+	const struct run *run = t->e->facts.run;
 
 	// HTA looks for "rank": and a space in the text.
 	t->j->compact = false;
@@ -82,7 +64,7 @@ static void put_ranks(const struct trace *t)
 
 static int put_head(const struct trace *t, struct error *err)
 {
-	const struct run *run = profile_run(t->profile);
+	const struct run *run = t->e->facts.run;
 
 	json_put_count(t->j, "schemaVersion", 1);
 	put_ranks(t);
@@ -155,9 +137,8 @@ static void put_cpus_busy(struct trace *t, const struct timeline *timeline, doub
 
 static int put_counters(struct trace *t, struct error *err)
 {
-	const struct query query = view_query(t->view, BY_FUNCTION, SORT_SELF);
 	cleanup(timeline) struct timeline *timeline =
-		query_timeline(t->profile, &query, BINS_MAX, LANES_MAX, err);
+		answer_timeline(t->profile, t->view, BINS_MAX, LANES_MAX, err);
 	cleanup_free double *values = calloc(BINS_MAX, sizeof(*values));
 
 	if (!timeline)
@@ -206,10 +187,7 @@ static void put_step(struct trace *t, const struct steps *steps, size_t i, uint3
 
 static int put_steps(struct trace *t, struct error *err)
 {
-	const struct steps_query query = { .name = t->view->steps,
-		                           .from_ns = t->view->from_ns,
-		                           .to_ns = t->view->to_ns };
-	cleanup(steps) struct steps *steps = query_steps(t->profile, &query, err);
+	cleanup(steps) struct steps *steps = answer_steps(t->profile, t->view, err);
 	char name[128];
 
 	if (!steps)
@@ -225,17 +203,43 @@ static int put_steps(struct trace *t, struct error *err)
 	return 0;
 }
 
+static bool is_full(const struct trace *t)
+{
+	return t->view->max_events && t->chrome.written >= t->view->max_events;
+}
+
+// Who has ended waits until UNTIL_NS, of those threads that are shown.
+static void put_wakes(struct trace *t, struct wakes *wakes, uint64_t until_ns)
+{
+	struct slice_thread waker;
+	struct wake wake;
+
+	while (wakes_next(wakes, until_ns, &wake)) {
+		const struct chrome_place place = { (uint32_t)(wake.tag >> 32),
+			                            (uint32_t)wake.tag };
+		if (!is_full(t) && slice_reader_thread(t->chrome.reader, wake.waker, &waker))
+			chrome_put_wake(&t->chrome, &wake, &place);
+	}
+}
+
 static int put_slices(struct trace *t, struct slice_reader *reader, struct error *err)
 {
+	cleanup(wakes) struct wakes *wakes = answer_wakes(t->profile, err);
+	struct chrome_place place;
 	struct slice_row row;
 	int more;
 
+	if (!wakes)
+		return -1;
 	while ((more = slice_reader_next(reader, &row, err)) > 0) {
-		if (t->view->max_events && t->chrome.written >= t->view->max_events)
+		put_wakes(t, wakes, row.begin_ns);
+		if (is_full(t))
 			t->left_out++;
-		else
-			chrome_put_slice(&t->chrome, &row);
+		else if (chrome_put_slice(&t->chrome, &row, &place) &&
+		         !wakes_add(wakes, &row, (uint64_t)place.pid << 32 | place.tid))
+			return error_set(err, ENOMEM, "could not write the timeline");
 	}
+	put_wakes(t, wakes, UINT64_MAX);
 	return more;
 }
 
@@ -269,7 +273,7 @@ static void put_notes(struct trace *t, const struct totals *totals)
 
 static void put_tail(const struct trace *t, const struct totals *totals)
 {
-	const struct run *run = profile_run(t->profile);
+	const struct run *run = t->e->facts.run;
 
 	json_open(t->j, "bottleneck", '{');
 	json_put_text(t->j, "version", BOTTLENECK_VERSION);
@@ -285,27 +289,24 @@ static void put_tail(const struct trace *t, const struct totals *totals)
 
 static int write_chrome(const struct exporting *e, struct error *err)
 {
-	const struct slice_query query = query_of(e->view);
-	cleanup(slice_reader) struct slice_reader *reader =
-		slice_reader_new(e->profile, &query, err);
+	cleanup(slice_reader) struct slice_reader *reader = answer_slices(e->profile, e->view, err);
 	struct json j = json_start_compact(e->out);
 	struct trace t = { .e = e, .profile = e->profile, .view = e->view, .j = &j };
-	struct totals totals;
+	const struct totals *totals = &e->facts.totals;
 
 	if (!reader)
 		return -1;
 	if (chrome_init(&t.chrome, &j, reader) < 0)
 		return error_set(err, ENOMEM, "could not write the timeline");
-	query_totals(e->profile, &totals);
 	json_open(&j, NULL, '{');
 	int failed = put_head(&t, err);
 	if (!failed) {
 		json_open(&j, "traceEvents", '[');
 		failed = put_counters(&t, err) < 0 || put_steps(&t, err) < 0 ||
 		         put_slices(&t, reader, err) < 0;
-		put_notes(&t, &totals);
+		put_notes(&t, totals);
 		json_close(&j);
-		put_tail(&t, &totals);
+		put_tail(&t, totals);
 		json_close(&j);
 	}
 	chrome_fini(&t.chrome);

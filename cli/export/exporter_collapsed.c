@@ -80,9 +80,8 @@ static int put_thread(struct collapsed *c, const struct stack_thread *thread, st
 
 static int write_collapsed(const struct exporting *e, struct error *err)
 {
-	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
 	cleanup(stacks) struct stacks *stacks =
-		query_stacks(e->profile, &query, STACKS_BY_FUNCTION, err);
+		answer_stacks(e->profile, e->view, STACKS_BY_FUNCTION, err);
 	cleanup(label_frames) struct label_frames labels = { 0 };
 	cleanup(collapsed) struct collapsed c = { .e = e, .stacks = stacks, .labels = &labels };
 

@@ -3,7 +3,8 @@
 #include "base/error.h"
 #include "cli/export/destination.h"
 #include "cli/export/exporter.h"
-#include "cli/export/tables.h"
+#include "cli/export/sheet.h"
+#include "cli/report/tables.h"
 #include "cli/report/view.h"
 
 #include <errno.h>
@@ -11,15 +12,15 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-static int write_table(const struct export_table *table, const struct exporting *e, FILE *out,
+static int write_table(const struct report_table *table, const struct exporting *e, FILE *out,
                        struct error *err)
 {
 	struct sheet sheet = { .out = out };
 
-	return tables_write(table, &sheet, e, err);
+	return sheet_table(&sheet, table, e, err);
 }
 
-static int write_file(const struct export_table *table, const struct exporting *e,
+static int write_file(const struct report_table *table, const struct exporting *e,
                       struct error *err)
 {
 	cleanup(destination) struct destination destination = { .fd = -1 };
@@ -37,7 +38,7 @@ static int write_file(const struct export_table *table, const struct exporting *
 
 static int write_csv(const struct exporting *e, struct error *err)
 {
-	const struct export_table *table;
+	const struct report_table *table;
 
 	if (e->table) {
 		table = tables_find(e->table, err);

@@ -3,11 +3,10 @@
 // of ops, waits, and works of GPUs as markers.
 #include "base/array.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "cli/export/exporter.h"
 #include "cli/export/firefox_markers.h"
-#include "cli/format.h"
 #include "cli/report/view.h"
-#include "merge/query/query.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -91,19 +90,18 @@ static void put_entry(struct json *j, const char *label, const char *value)
 
 static void put_missing(struct json *j, const struct firefox *f, const struct firefox_markers *m)
 {
-	struct totals totals;
+	const struct totals *totals = &f->e->facts.totals;
 	char words[200];
 
-	query_totals(f->e->profile, &totals);
 	if (m->left_out) {
 		snprintf(words, sizeof(words), "%lu beyond --max-events",
 		         (unsigned long)m->left_out);
 		put_entry(j, "Markers left out", words);
 	}
-	if (totals.slices_dropped) {
+	if (totals->slices_dropped) {
 		snprintf(words, sizeof(words), "%lu beyond --timeline-limit of the run, from %s on",
-		         (unsigned long)totals.slices_dropped,
-		         format_duration(totals.slices_until_ns).text);
+		         (unsigned long)totals->slices_dropped,
+		         format_duration(totals->slices_until_ns).text);
 		put_entry(j, "Markers not recorded", words);
 	}
 	if (!m->track_count)
@@ -114,7 +112,7 @@ static void put_missing(struct json *j, const struct firefox *f, const struct fi
 // What the viewer shows of the profile as a whole.
 static void put_extra(struct json *j, const struct firefox *f, const struct firefox_markers *m)
 {
-	const struct run *run = profile_run(f->e->profile);
+	const struct run *run = f->e->facts.run;
 
 	json_open(j, "extra", '[');
 	json_open(j, NULL, '{');
@@ -142,7 +140,7 @@ static void put_units(struct json *j)
 
 static void put_meta(struct json *j, const struct firefox *f, const struct firefox_markers *m)
 {
-	const struct run *run = profile_run(f->e->profile);
+	const struct run *run = f->e->facts.run;
 	uint32_t hz = run->frequency_hz ? run->frequency_hz : 1000;
 
 	json_open(j, "meta", '{');
@@ -297,7 +295,7 @@ static void put_nothing(struct firefox *f)
 	json_open(f->j, NULL, '{');
 	put_title(f->j, &title);
 	firefox_put_markers(f, &none, &track);
-	firefox_put_no_stacks(f, 0, profile_run(f->e->profile)->wall_ns);
+	firefox_put_no_stacks(f, 0, f->e->facts.run->wall_ns);
 	json_close(f->j);
 }
 
@@ -384,11 +382,10 @@ static int put_all(struct firefox *f, struct error *err)
 
 static int write_firefox(const struct exporting *e, struct error *err)
 {
-	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
 	cleanup(stacks) struct stacks *stacks =
-		query_stacks(e->profile, &query, STACKS_BY_LINE, err);
+		answer_stacks(e->profile, e->view, STACKS_BY_LINE, err);
 	cleanup(stack_times) struct stack_times *times =
-		stacks ? query_stack_times(e->profile, &query, stacks, SAMPLES_MAX, err) : NULL;
+		stacks ? answer_stack_times(e->profile, e->view, stacks, SAMPLES_MAX, err) : NULL;
 	cleanup(strings) struct strings *texts = strings_new();
 	cleanup(strings) struct strings *modules = strings_new();
 	cleanup(strings) struct strings *files = strings_new();

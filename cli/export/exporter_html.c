@@ -4,16 +4,11 @@
 #include "cli/html/html.h"
 #include "cli/report/view.h"
 #include "cli/saved.h"
-#include "merge/profile/profile.h"
-#include "merge/query/query.h"
 
 // Counts and repeated runs have no threads: there is nothing to draw.
 static int check_run(const struct exporting *e, struct error *err)
 {
-	struct totals totals;
-
-	query_totals(e->profile, &totals);
-	if (totals.threads)
+	if (e->facts.totals.threads)
 		return 0;
 	error_set(err, 0, "the profile holds no samples of a run that a page could show");
 	return error_hint(err, "Print it: bottleneck report.");

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The report for programs with all its tables: what "report --json" prints, and more.
 #include "cli/export/exporter.h"
-#include "cli/export/tables.h"
+#include "cli/export/sheet.h"
 #include "cli/json.h"
-#include "cli/report/counts.h"
-#include "cli/report/repeats_json.h"
 #include "cli/report/report_json.h"
-#include "merge/query/query_repeats.h"
+#include "cli/report/tables.h"
 
-static int put_table(struct json *j, const struct export_table *table, const struct exporting *e,
+static int put_table(struct json *j, const struct report_table *table, const struct exporting *e,
                      struct error *err)
 {
 	struct sheet sheet = { .json = j };
 
 	json_open(j, table->name, '[');
-	if (tables_write(table, &sheet, e, err) < 0)
+	if (sheet_table(&sheet, table, e, err) < 0)
 		return -1;
 	json_close(j);
 	return 0;
@@ -23,7 +21,7 @@ static int put_table(struct json *j, const struct export_table *table, const str
 static int put_tables(struct json *j, const void *context, struct error *err)
 {
 	const struct exporting *e = context;
-	const struct export_table *table = e->table ? tables_find(e->table, err) : NULL;
+	const struct report_table *table = e->table ? tables_find(e->table, err) : NULL;
 
 	if (e->table && !table)
 		return -1;
@@ -38,21 +36,12 @@ static int put_tables(struct json *j, const void *context, struct error *err)
 	return 0;
 }
 
-// The members that the report of such a profile has.
-static int put_measured(struct json *j, const struct exporting *e, struct error *err)
-{
-	const struct counts_query query = { .by = COUNTS_BY_FUNCTION };
-
-	return profile_has_counts(e->profile) ? counts_json_members(j, e->profile, &query, err)
-	                                      : repeats_json_members(j, e->profile, err);
-}
-
 static int write_measured(const struct exporting *e, struct error *err)
 {
 	struct json j = json_start_compact(e->out);
 
 	json_open(&j, NULL, '{');
-	if (put_measured(&j, e, err) < 0 || put_tables(&j, e, err) < 0)
+	if (report_json_measured(&j, e->profile, err) < 0 || put_tables(&j, e, err) < 0)
 		return -1;
 	json_close(&j);
 	return 0;
@@ -60,7 +49,7 @@ static int write_measured(const struct exporting *e, struct error *err)
 
 static int write_json(const struct exporting *e, struct error *err)
 {
-	if (profile_has_counts(e->profile) || profile_has_repeats(e->profile))
+	if (report_json_is_measured(e->profile))
 		return write_measured(e, err);
 	const struct report_json_more more = { put_tables, e };
 

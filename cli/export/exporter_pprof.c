@@ -269,12 +269,9 @@ static int no_memory(struct error *err)
 
 static int put_part(struct pprof *w, const struct part *part, struct error *err)
 {
-	struct query query = view_query(w->e->view, BY_FUNCTION, SORT_SELF);
-
-	query.from_ns = part->from_ns;
-	query.to_ns = part->to_ns;
 	cleanup(stacks) struct stacks *stacks =
-		query_stacks(w->e->profile, &query, STACKS_BY_LINE, err);
+		answer_stacks_of(w->e->profile, w->e->view, part->from_ns, part->to_ns, err);
+
 	if (!stacks)
 		return -1;
 	cleanup_free uint32_t *frames = calloc(stacks->frame_count + 1, sizeof(*frames));
@@ -321,7 +318,7 @@ static void put_type(struct pprof *w, unsigned field, const char *name, const ch
 
 static void put_head(struct pprof *w)
 {
-	const struct run *run = profile_run(w->e->profile);
+	const struct run *run = w->e->facts.run;
 
 	for (int v = 0; v < VALUES; v++)
 		put_type(w, PROFILE_SAMPLE_TYPE, values[v].name, values[v].unit);

@@ -11,10 +11,9 @@
  */
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "cli/export/exporter.h"
-#include "cli/format.h"
 #include "cli/report/view.h"
-#include "merge/query/query_called.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -227,9 +226,7 @@ static void put_row(FILE *out, const struct pstats *p, size_t row, size_t *edge)
 
 static int write_pstats(const struct exporting *e, struct error *err)
 {
-	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
-	cleanup(called_rows) struct called_rows *rows =
-		query_called(e->profile, &query, CALLED_BY_SELF, err);
+	cleanup(called_rows) struct called_rows *rows = answer_called(e->profile, e->view, err);
 	cleanup(pstats) struct pstats p = { 0 };
 	size_t edge = 0;
 

@@ -169,7 +169,7 @@ static int put_profiles(const struct speedscope *s, struct error *err)
 
 static int put_name(struct json *j, const struct exporting *e, struct error *err)
 {
-	const char *command = profile_run(e->profile)->command;
+	const char *command = e->facts.run->command;
 	cleanup_free char *name = NULL;
 
 	if (asprintf(&name, "%s%s%s", command ? command : "", *e->cut ? ", " : "", e->cut) < 0) {
@@ -182,9 +182,8 @@ static int put_name(struct json *j, const struct exporting *e, struct error *err
 
 static int write_speedscope(const struct exporting *e, struct error *err)
 {
-	const struct query query = view_query(e->view, BY_FUNCTION, SORT_SELF);
 	cleanup(stacks) struct stacks *stacks =
-		query_stacks(e->profile, &query, STACKS_BY_FUNCTION, err);
+		answer_stacks(e->profile, e->view, STACKS_BY_FUNCTION, err);
 	struct json j = json_start_compact(e->out);
 	cleanup_free size_t *path =
 		stacks ? calloc((size_t)stacks->depth + 1, sizeof(*path)) : NULL;

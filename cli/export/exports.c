@@ -5,9 +5,8 @@
 #include "base/error.h"
 #include "cli/export/destination.h"
 #include "cli/export/exporter.h"
-#include "cli/export/tables.h"
 #include "cli/report/cut.h"
-#include "merge/query/query_cycles.h"
+#include "cli/report/tables.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -170,6 +169,7 @@ static int write_part(const struct request *request, const struct profile *profi
 	struct exporting e = {
 		.profile = profile,
 		.view = view,
+		.facts = answer_facts(profile),
 		.limits = limits,
 		.table = view->table,
 		.cut = cut,
@@ -180,39 +180,39 @@ static int write_part(const struct request *request, const struct profile *profi
 	return write_one(request, &e, err);
 }
 
-// A file for each cycle, with its number in place of PER_CYCLE.
+// What is written for each cycle.
+struct per_cycle {
+	const struct request *request;
+	const struct profile *profile;
+	const struct rule_limits *limits;
+};
+
+// A file, with the cycle's number in place of PER_CYCLE.
+static int write_cycle(void *context, const struct view *cycle, struct error *err)
+{
+	const struct per_cycle *c = context;
+	const char *sign = strstr(c->request->path, PER_CYCLE);
+	cleanup_free char *path = NULL;
+
+	if (asprintf(&path, "%.*s%u%s", (int)(sign - c->request->path), c->request->path,
+	             cycle->cycle, sign + strlen(PER_CYCLE)) < 0) {
+		path = NULL;
+		return error_set(err, ENOMEM, "could not write the cycles");
+	}
+	const struct request one = { c->request->exporter, path };
+	return write_part(&one, c->profile, cycle, c->limits, err);
+}
+
 static int write_cycles(const struct request *request, const struct profile *profile,
                         const struct view *view, const struct rule_limits *limits,
                         struct error *err)
 {
-	const char *sign = strstr(request->path, PER_CYCLE);
-	cleanup(cycles) struct cycles *cycles =
-		view->schedule ? query_cycles(profile, view->schedule, view->steps, err) : NULL;
+	struct per_cycle context = { request, profile, limits };
 
 	if (!view->schedule)
 		return error_set(err, 0,
 		                 "%%c is the cycle of a schedule: there is none (--schedule)");
-	if (!cycles)
-		return -1;
-	for (size_t i = 0; i < cycles->count; i++) {
-		const struct cycle_row *row = &cycles->rows[i];
-		struct view window = *view;
-		cleanup_free char *path = NULL;
-		if (view->cycle && row->number != view->cycle)
-			continue;
-		if (asprintf(&path, "%.*s%lu%s", (int)(sign - request->path), request->path,
-		             (unsigned long)row->number, sign + strlen(PER_CYCLE)) < 0) {
-			path = NULL;
-			return error_set(err, ENOMEM, "could not write the cycles");
-		}
-		window.cycle = (uint32_t)row->number;
-		window.from_ns = row->begin_ns;
-		window.to_ns = row->end_ns;
-		const struct request one = { request->exporter, path };
-		if (write_part(&one, profile, &window, limits, err) < 0)
-			return -1;
-	}
-	return 0;
+	return cut_each_cycle(view, profile, write_cycle, &context, err);
 }
 
 int exports_write(const struct profile *profile, const struct view *view,

@@ -8,10 +8,10 @@
  */
 #pragma once
 
+#include "cli/report/answers.h"
+
 #include "base/strings.h"
 #include "cli/json.h"
-#include "merge/query/query_slices.h"
-#include "merge/query/query_stack_times.h"
 
 #include <stddef.h>
 #include <stdint.h>

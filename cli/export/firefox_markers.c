@@ -7,7 +7,6 @@
 #include "cli/export/work_name.h"
 #include "cli/report/cut.h"
 #include "cli/report/view.h"
-#include "merge/query/query_steps.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -123,11 +122,7 @@ static bool add_span(struct firefox_markers *m, enum firefox_marker_kind kind, u
 // Late ones are averages, of which nobody knows when they were.
 static int add_steps(struct firefox_markers *m, const struct firefox *f, struct error *err)
 {
-	const struct view *view = f->e->view;
-	const struct steps_query query = { .name = view->steps,
-		                           .from_ns = view->from_ns,
-		                           .to_ns = view->to_ns };
-	cleanup(steps) struct steps *steps = query_steps(f->e->profile, &query, err);
+	cleanup(steps) struct steps *steps = answer_steps(f->e->profile, f->e->view, err);
 
 	if (!steps)
 		return -1;
@@ -147,7 +142,7 @@ static int add_steps(struct firefox_markers *m, const struct firefox *f, struct 
 static int add_phases(struct firefox_markers *m, const struct firefox *f, struct error *err)
 {
 	const struct view *view = f->e->view;
-	uint64_t wall_ns = profile_run(f->e->profile)->wall_ns, steady_ns;
+	uint64_t wall_ns = f->e->facts.run->wall_ns, steady_ns;
 	uint64_t end_ns = view->to_ns && view->to_ns < wall_ns ? view->to_ns : wall_ns;
 
 	if (cut_steady(view, f->e->profile, &steady_ns, err) < 0)
@@ -190,16 +185,8 @@ static void sort(struct firefox_markers *m)
 int firefox_markers_read(struct firefox_markers *m, const struct firefox *f, struct error *err)
 {
 	const struct view *view = f->e->view;
-	const uint32_t all = (1u << SLICE_KINDS) - 1;
-	const struct slice_query query = {
-		.thread = view->thread,
-		.process = view->process,
-		.from_ns = view->from_ns,
-		.to_ns = view->to_ns,
-		.kinds = view->on_cpu && !view->off_cpu ? all & ~(1u << SLICE_WAIT) : all,
-	};
 
-	m->reader = slice_reader_new(f->e->profile, &query, err);
+	m->reader = answer_slices(f->e->profile, view, err);
 	if (!m->reader)
 		return -1;
 	m->of_threads = calloc((size_t)slice_reader_threads(m->reader) + 1, sizeof(size_t));

@@ -2,8 +2,8 @@
 #include "cli/export/label.h"
 
 #include "base/error.h"
+#include "base/format.h"
 #include "base/path.h"
-#include "cli/format.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "merge/query/query_stacks.h"
+#include "cli/report/answers.h"
 
 /*
  * "push (queue.c:88)", "memcpy [libc.so.6]", "«forward»" of an op; for the caller to free. In one

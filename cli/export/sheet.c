@@ -2,10 +2,12 @@
 #include "cli/export/sheet.h"
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
+#include "cli/export/exporter.h"
 #include "cli/json.h"
 #include "cli/report/section.h"
 #include "cli/report/section_json.h"
+#include "cli/report/tables.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -88,6 +90,7 @@ static void put_value(const struct sheet *s, const struct section_column *c,
 		break;
 	case CELL_ROWS: // have no place in a field
 	case CELL_ROW:
+	case CELL_SERIES:
 		break;
 	default:
 		fprintf(s->out, "%" PRIu64, cell->count);
@@ -120,4 +123,17 @@ void sheet_section(const struct sheet *s, const struct section *section)
 	fputs("\r\n", s->out);
 	for (size_t i = 0; i < section->row_count; i++)
 		put_row(s, section, section->rows[i].cells);
+}
+
+int sheet_table(const struct sheet *s, const struct report_table *table, const struct exporting *e,
+                struct error *err)
+{
+	cleanup(report) struct report report = report_of(e->profile, e->view, READER_SHEET);
+	report.limits = e->limits;
+	report.cut = e->cut;
+	const struct section *section = table->make(&report, err);
+	if (!section)
+		return -1;
+	sheet_section(s, section);
+	return 0;
 }

@@ -11,7 +11,10 @@
 
 #include <stdio.h>
 
+struct error;
+struct exporting;
 struct json;
+struct report_table;
 struct section;
 
 struct sheet {
@@ -21,3 +24,7 @@ struct sheet {
 
 /* All rows of a section that was made for READER_SHEET. */
 void sheet_section(const struct sheet *s, const struct section *section);
+
+/* All rows of TABLE. -1 if the question could not be answered. */
+int sheet_table(const struct sheet *s, const struct report_table *table, const struct exporting *e,
+                struct error *err);

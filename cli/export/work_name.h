@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "merge/gpu/gpu_works.h"
+#include "cli/report/answers.h"
 
 struct work_name {
 	char text[96];

@@ -6,6 +6,8 @@
 #include "cli/html/html_parts.h"
 #include "cli/html/html_section.h"
 #include "cli/report/cut.h"
+#include "cli/report/graph_frames.h"
+#include "cli/report/graphs.h"
 #include "cli/report/sections.h"
 
 #include <errno.h>
@@ -33,7 +35,7 @@ static int put_phase(const struct html *page, const struct phase *phase, const s
 	json_put_text(h->j, "key", phase->key);
 	json_put_text(h->j, "title", phase->title);
 	json_put_count(h->j, "from_ns", view->from_ns);
-	json_put_count(h->j, "to_ns", view->to_ns ? view->to_ns : profile_run(h->profile)->wall_ns);
+	json_put_count(h->j, "to_ns", cut_end(view, h->profile));
 	if (html_summary(h, err) < 0 || html_notes(h, err) < 0 || html_tables(h, err) < 0 ||
 	    html_flames(h, err) < 0 || html_steps(h, err) < 0)
 		return -1;
@@ -70,10 +72,7 @@ static int put_phases(const struct html *h, const struct view *view, struct erro
 	struct html run = *h;
 	run.view = &whole;
 	run.whole = true;
-	if (html_sources(&run, err) < 0 || html_timeline(&run, err) < 0 ||
-	    html_curves(&run, err) < 0)
-		return -1;
-	return html_slices(&run, err);
+	return html_sources(&run, err) < 0 ? -1 : html_graphs(&run, err);
 }
 
 static int put_header(const struct html *h, const struct view *view, const char *cut,
@@ -98,17 +97,9 @@ static int put_data(struct html *h, const struct view *view, const struct profil
 	h->view = view;
 	if (base && html_diff(h, base, err) < 0)
 		return -1;
-	html_frames_put(h->frames, h->j);
+	html_frames(h);
 	json_close(h->j);
 	return 0;
-}
-
-static bool has_processes(const struct profile *profile)
-{
-	struct totals totals;
-
-	query_totals(profile, &totals);
-	return totals.processes > 1;
 }
 
 int html_write(const struct profile *profile, const struct view *view,
@@ -116,13 +107,14 @@ int html_write(const struct profile *profile, const struct view *view,
                FILE *out, struct error *err)
 {
 	struct json j = json_start_in_page(out);
-	cleanup(html_frames) struct html_frames *frames = html_frames_new();
+	cleanup(graph_frames) struct graph_frames *frames = graph_frames_new();
 	struct html h = {
 		.j = &j,
 		.profile = profile,
 		.limits = limits,
 		.frames = frames,
-		.by_process = has_processes(profile) || (base && has_processes(base)),
+		.by_process =
+			flames_have_processes(profile) || (base && flames_have_processes(base)),
 	};
 
 	if (!frames)

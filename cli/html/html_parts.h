@@ -7,15 +7,15 @@
  */
 #pragma once
 
-#include "cli/html/html_frames.h"
 #include "cli/json.h"
 #include "cli/report/view.h"
-#include "merge/query/query.h"
 
 #include <stdbool.h>
 
 struct error;
-struct findings;
+struct graph_frames;
+struct profile;
+struct rule_limits;
 
 struct html {
 	struct json *j;
@@ -24,7 +24,7 @@ struct html {
 	const struct rule_limits *limits; /* NULL: the rules' own */
 	bool whole;      /* the widest of the phases: what is not kept by time is told here */
 	bool by_process; /* call trees begin with processes: there are several */
-	struct html_frames *frames;
+	struct graph_frames *frames;
 };
 
 /* The answer, what was found, where the wall time went. -1 on error. */
@@ -42,14 +42,15 @@ int html_flames(const struct html *h, struct error *err);
 /* The text of the files with the hottest lines. */
 int html_sources(const struct html *h, struct error *err);
 
-/* What threads and GPUs did, when. */
-int html_timeline(const struct html *h, struct error *err);
+/* What threads and GPUs did, when: in bins, and call by call; who ended waits; memory over the run.
+ */
+int html_graphs(const struct html *h, struct error *err);
 
-/* Single calls of ops and works of GPUs. */
-int html_slices(const struct html *h, struct error *err);
-
-/* Memory that was in use over the run. */
-int html_curves(const struct html *h, struct error *err);
+/* What the others hold numbers of, last: two arrays, "texts", and "frames" with [name, file, line,
+   module, kind] each, of which names, files and modules are indices of texts (null: unknown), and
+   the kind is one letter: n(ative), i(nlined), k(ernel), p(ython), c (a C function that Python
+   called), o(p), g(il), x (no code: a process, what is not known). */
+void html_frames(const struct html *h);
 
 /* How long each step took. */
 int html_steps(const struct html *h, struct error *err);

@@ -10,7 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void html_put_place(struct json *j, const char *file, int line, const char *module)
+static void put_place(struct json *j, const char *file, int line, const char *module)
 {
 	if (!file && !module) {
 		json_put_null(j, NULL);
@@ -26,6 +26,26 @@ void html_put_place(struct json *j, const char *file, int line, const char *modu
 	json_close(j);
 }
 
+// Rows whose values have names.
+static void put_named(struct json *j, const char *key, const struct section *s)
+{
+	json_open(j, key, '[');
+	for (size_t i = 0; i < s->row_count; i++) {
+		json_open(j, NULL, '{');
+		html_put_members(j, s, i);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void put_series(struct json *j, const char *key, const struct section_cell *cell)
+{
+	json_open(j, key, '[');
+	for (size_t i = 0; i < cell->series.count; i++)
+		json_put_count(j, NULL, cell->series.values[i]);
+	json_close(j);
+}
+
 static void put_known(struct json *j, const char *key, const struct section_column *c,
                       const struct section_cell *cell)
 {
@@ -36,7 +56,7 @@ static void put_known(struct json *j, const char *key, const struct section_colu
 		json_put_text(j, key, cell->text);
 		break;
 	case CELL_PLACE:
-		html_put_place(j, cell->place.file, cell->place.line, cell->place.module);
+		put_place(j, cell->place.file, cell->place.line, cell->place.module);
 		break;
 	case CELL_INTEGER:
 		json_put_integer(j, key, cell->integer);
@@ -55,12 +75,15 @@ static void put_known(struct json *j, const char *key, const struct section_colu
 		json_put_bool(j, key, cell->yes);
 		break;
 	case CELL_ROWS:
-		html_put_rows(j, key, cell->section);
+		(c->form == FORM_NAMED ? put_named : html_put_rows)(j, key, cell->section);
 		break;
 	case CELL_ROW:
 		json_open(j, key, '{');
 		html_put_members(j, cell->section, 0);
 		json_close(j);
+		break;
+	case CELL_SERIES:
+		put_series(j, key, cell);
 		break;
 	default:
 		json_put_count(j, key, cell->count);
@@ -87,18 +110,22 @@ static const char *kind_of(const struct section_column *c)
 		return "any";
 	if (c->type == CELL_NS && c->form == FORM_MOMENT)
 		return "moment";
+	if (c->form == FORM_CHANGE)
+		return c->type == CELL_NUMBER ? "ratio" : "change";
+	if (c->type == CELL_INTEGER && c->form == FORM_DURATION)
+		return "ns";
 	static const char *const kinds[] = {
 		[CELL_TEXT] = "text",     [CELL_NS] = "ns",          [CELL_BYTES] = "bytes",
 		[CELL_COUNT] = "count",   [CELL_INTEGER] = "count",  [CELL_LABEL] = "count",
 		[CELL_NUMBER] = "number", [CELL_FRACTION] = "share", [CELL_SHARE] = "share",
 		[CELL_MARGIN] = "share",  [CELL_BOOL] = "text",      [CELL_PLACE] = "place",
-		[CELL_ROW] = NULL, // of members, which have no kinds
+		[CELL_SERIES] = NULL, // of members, which have no kinds
 	};
 
 	return kinds[c->type];
 }
 
-static void put_columns(struct json *j, const struct section *s)
+void html_put_columns(struct json *j, const struct section *s)
 {
 	json_open(j, "columns", '[');
 	for (size_t i = 0; i < s->column_count; i++) {
@@ -128,7 +155,8 @@ void html_put_members(struct json *j, const struct section *s, size_t row)
 {
 	for (size_t k = 0; k < s->column_count; k++) {
 		const struct section_column *c = &s->columns[k];
-		put_cell(j, c->page_id ? c->page_id : c->id, s, &s->rows[row], k);
+		if (!(s->rows[row].cells[k].flags & CELL_ABSENT))
+			put_cell(j, c->page_id ? c->page_id : c->id, s, &s->rows[row], k);
 	}
 }
 
@@ -161,7 +189,7 @@ void html_put_table(struct json *j, const char *key, const struct section *s)
 	json_open(j, key, '{');
 	json_put_text(j, "title", s->title);
 	json_put_text(j, "note", s->subtitle);
-	put_columns(j, s);
+	html_put_columns(j, s);
 	html_put_rows(j, "rows", s);
 	json_put_count(j, "left_out", s->left_out);
 	put_words(j, s);

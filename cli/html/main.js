@@ -33,7 +33,7 @@ function heardByAll(event) {
 
 function begin() {
   page.data = JSON.parse(byId('data').textContent);
-  page.parts = [source, header, verdict, warmup, account, findings, diff, compare, flame, tables, timeline, memory, steps, notes, paper];
+  page.parts = [source, header, verdict, warmup, account, findings, charts, diff, compare, flame, tables, timeline, memory, steps, notes, paper];
   for (const part of page.parts) if (part.start) part.start(page.data);
   theme.start();
   choosePhase(page.data.phases[0]);

@@ -12,6 +12,9 @@ const memory = {
     byId('memory').hidden = !this.curves.length;
     if (!this.curves.length) return;
     this.wall = data.run.wall_ns;
+    this.several = data.processes > 1;
+    const sum = this.several && `sum: of all ${count(data.processes)} processes at one moment, with what they share in each of them`
+      + (data.run.peak_rss_bytes ? `; the largest process alone: peak RSS ${bytes(data.run.peak_rss_bytes)}` : '');
     this.redraw = onceAFrame(() => this.draw());
     this.canvas = el('canvas', { role: 'img', on: { mousemove: (event) => this.hover(event) } });
     this.canvas.setAttribute('aria-label', this.curves.map((curve) => this.words(curve)).join('; '));
@@ -21,14 +24,14 @@ const memory = {
     byId('memory').append(
       el('div', { class: 'title' }, el('h2', { id: 'memory-title' }, 'Memory over time'),
         el('span', { class: 'dim' }, 'the most in each bin of time; marks are peaks')),
-      this.pane, this.info,
+      this.pane, this.info, el('div', { class: 'dim' }, sum || ''),
       el('div', { class: 'dim' }, lines ? `alive at the peak of what was allocated, about: ${lines}` : ''),
       el('div', { class: 'dim' }, ops && !/^\[[^,]*$/.test(ops) ? `by op: ${ops}` : ''));
     new ResizeObserver(() => this.redraw()).observe(this.pane);
   },
 
   label(curve) {
-    return curve.name === 'host' ? curve.kind : `${curve.name} ${curve.kind}`;
+    return curve.name === 'host' ? `${curve.kind}${this.several ? ', sum' : ''}` : `${curve.name} ${curve.kind}`;
   },
 
   words(curve) {

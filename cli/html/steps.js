@@ -28,9 +28,11 @@ const steps = {
     this.data = phase.steps;
     byId('steps').hidden = !this.data;
     if (!this.data) return;
-    const { name, shape, between, calls, median_ns } = this.data;
+    const { name, shape, between, calls, median_ns, long_steps, every } = this.data;
+    const lengths = long_steps && `two lengths: ${count(this.data.short_steps)} of ${duration(this.data.short_median_ns)}`
+      + ` and ${count(long_steps)} of ${duration(this.data.long_median_ns)}${every ? `, one in ${every}` : ''}`;
     this.note.textContent = `${count(calls)}${between ? ', from one call of' : ' calls of'} ${name || 'a loop'}`
-      + `${shape ? ` (${shape})` : ''}${between ? ' to the next' : ''}; median ${duration(median_ns)}`;
+      + `${shape ? ` (${shape})` : ''}${between ? ' to the next' : ''}; ${lengths || `median ${duration(median_ns)}`}`;
     this.canvas.setAttribute('aria-label', `Durations of ${this.note.textContent}`);
     this.shown = this.parts.filter(([at]) => this.data.items.some((item) => item[at]));
     const known = this.data.items.filter((item) => item[4] !== null);
@@ -47,6 +49,13 @@ const steps = {
     this.redraw();
   },
 
+  // The median of steps of its length.
+  usual(item) {
+    const { long_steps, long_from_ns, short_median_ns, long_median_ns, median_ns } = this.data;
+    if (!long_steps) return median_ns;
+    return item[3] >= long_from_ns ? long_median_ns : short_median_ns;
+  },
+
   draw() {
     if (!this.data) return;
     const width = this.pane.clientWidth;
@@ -57,7 +66,7 @@ const steps = {
     const most = Math.max(...items.map(lengthOf), 1);
     const wide = width / items.length;
     items.forEach((item, i) => {
-      const slow = item[3] > 1.5 * this.data.median_ns;
+      const slow = item[3] > 1.5 * this.usual(item);
       const bar = Math.max(0.5, wide - (wide > 3 ? 1 : 0));
       let y = height;
       const put = (colour, ns) => {
@@ -72,9 +81,12 @@ const steps = {
       context.fillStyle = colours.get('kernel');
       context.fillRect(i * wide, y - 4, bar, 3);
     });
-    const y = height - (this.data.median_ns / most) * (height - 8);
     context.fillStyle = colours.get('text');
-    for (let x = 0; x < width; x += 8) context.fillRect(x, y, 4, 1);
+    const { long_steps, short_median_ns, long_median_ns, median_ns } = this.data;
+    for (const usual of long_steps ? [short_median_ns, long_median_ns] : [median_ns]) {
+      const y = height - (usual / most) * (height - 8);
+      for (let x = 0; x < width; x += 8) context.fillRect(x, y, 4, 1);
+    }
   },
 
   hover(event) {
@@ -84,7 +96,7 @@ const steps = {
     if (!item) return;
     const parts = item[4] === null ? [] : this.shown.filter(([at]) => item[at]).map(([at, , words]) => `${words} ${duration(item[at])}`);
     this.info.textContent = `step ${count(item[0])}${item[1] > 1 ? ` and ${count(item[1] - 1)} more, on average` : ''}`
-      + ` at ${(item[2] / 1e9).toFixed(3)} s: ${duration(item[3])}, ${(item[3] / this.data.median_ns).toFixed(2)} times the median`
+      + ` at ${(item[2] / 1e9).toFixed(3)} s: ${duration(item[3])}, ${(item[3] / this.usual(item)).toFixed(2)} times the median`
       + `${parts.length ? `: ${parts.join(', ')}` : ''}`;
   },
 };

@@ -111,28 +111,42 @@ const warmup = {
   },
 };
 
+// Parts of a whole as a bar, with a list of them: [colour, name, share, ns].
+function partsOf(parts) {
+  const bar = el('div', { class: 'wall', role: 'img', 'aria-label': 'Bar of the parts that the list below names' });
+  const legend = el('ul', { class: 'legend' });
+  for (const [colour, name, share, ns] of parts) {
+    const box = el('span', { title: `${name} ${percent(share)} %` });
+    box.style.width = `${100 * share}%`;
+    box.style.background = `var(--${colour})`;
+    bar.append(box);
+    const mark = el('i', { 'aria-hidden': 'true' });
+    mark.style.background = `var(--${colour})`;
+    legend.append(el('li', {}, mark, `${name} `, el('b', {}, `${percent(share)} %`), el('span', { class: 'dim' }, ` ${duration(ns)}`)));
+  }
+  return [bar, legend];
+}
+
 const account = {
   show(phase) {
     const own = phase.account;
     const all = own.parts.reduce((sum, part) => sum + part[2], 0);
     const section = byId('account');
     section.hidden = !all;
-    const who = own.main ? 'the main thread' : `the busiest thread, ${own.thread} (${own.tid}) in ${own.process}`;
-    const bar = el('div', { class: 'wall', role: 'img', 'aria-label': 'Bar of the parts that the list below names' });
-    const legend = el('ul', { class: 'legend' });
-    for (const [key, name, ns] of own.parts) {
-      const box = el('span', { title: `${name} ${percent(ns / all)} %` });
-      box.style.width = `${(100 * ns) / all}%`;
-      box.style.background = `var(--${key})`;
-      bar.append(box);
-      const mark = el('i', { 'aria-hidden': 'true' });
-      mark.style.background = `var(--${key})`;
-      const waits = key !== 'user' && key !== 'kernel';
-      legend.append(el('li', {}, mark, `${waits ? 'waiting for ' : ''}${name} `,
-        el('b', {}, `${percent(ns / all)} %`), el('span', { class: 'dim' }, ` ${duration(ns)}`)));
-    }
+    const who = own.by_wall ? '' : ` of ${own.main ? 'the main thread' : `the busiest thread, ${own.thread} (${own.tid}) in ${own.process}`}`;
+    const how = own.by_wall ? ', by what the end of the run waited for' : own.exact ? '' : ', estimated from samples';
+    const parts = own.parts.map(([key, name, ns]) =>
+      [key, key === 'user' || key === 'kernel' ? name : `waiting for ${name}`, ns / all, ns]);
+    section.replaceChildren(el('div', { class: 'title' }, el('h2', { id: 'account-title' }, `Wall time${who}`),
+      el('span', { class: 'dim' }, `${duration(own.lifetime_ns)}${how}`)),
+    ...partsOf(parts), el('p', { class: 'dim' }, this.notes(own).join(' ')), ...this.parallel());
+  },
+
+  notes(own) {
     const notes = [];
-    if (own.gil_held_ns || own.gil_waited_ns)
+    if (own.by_wall && own.gil_all_waited_ns)
+      notes.push(`Python's lock, the GIL: held ${percent(own.gil_turns_ns / own.lifetime_ns)} %, by threads in turns; all threads waited ${duration(own.gil_all_waited_ns)}.`);
+    else if (own.gil_held_ns || own.gil_waited_ns)
       notes.push(`Python's lock, the GIL: held ${percent(own.gil_held_ns / own.lifetime_ns)} %, waited for ${percent(own.gil_waited_ns / own.lifetime_ns)} %.`);
     const waited = own.runnable_quota_ns + own.runnable_own_threads_ns + own.runnable_others_ns;
     if (waited > own.lifetime_ns / 100) {
@@ -142,9 +156,22 @@ const account = {
     }
     if (page.data.threads > 1)
       notes.push(`All threads: ${own.cpus_busy.toFixed(1)} of ${Math.min(page.data.run.cpus, page.data.run.cpu_quota || page.data.run.cpus)} CPUs busy on average.`);
-    section.replaceChildren(el('div', { class: 'title' }, el('h2', { id: 'account-title' }, `Wall time of ${who}`),
-      el('span', { class: 'dim' }, `${duration(own.lifetime_ns)}${own.exact ? '' : ', estimated from samples'}`)),
-    bar, legend, el('p', { class: 'dim' }, notes.join(' ')));
+    return notes;
+  },
+
+  SHADES: ['other', 'warn', 'd-less-2', 'd-less-3'],
+
+  // How many threads were on CPUs at once, of the whole run.
+  parallel() {
+    const table = page.data.phases[0].tables.parallel;
+    if (!table) return [];
+    const at = (key) => table.columns.findIndex((column) => column[0] === key);
+    const name = (threads) => (threads === 0 ? 'no thread' : threads === 1 ? 'one thread' : `${threads} threads`);
+    const shade = (threads) => this.SHADES[Math.min(threads, this.SHADES.length - 1)];
+    const parts = table.rows.filter((row) => row[at('ns')]).map((row) =>
+      [shade(row[at('threads')]), name(row[at('threads')]), row[at('share')], row[at('ns')]]);
+    return [el('div', { class: 'parallel' }, el('h3', {}, 'On CPUs at once, of the whole run'), ...partsOf(parts),
+      ...(table.words || []).map((words) => el('p', { class: 'dim' }, `${words}.`)))];
   },
 };
 

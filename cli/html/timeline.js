@@ -4,6 +4,8 @@
 const timeline = {
   LANE: 26,
   ROW: 16, // of calls
+  ARROW: 12, // pixels of the shortest wait that has one
+  ARROWS: 200, // at once
   ROWS: 10, // that call each other
   LETTER: 6.1,
   LABEL: 180,
@@ -24,6 +26,7 @@ const timeline = {
     this.lanes.forEach((lane) => this.prepare(lane));
     for (const slices of data.slices.lanes) this.addSlices(slices);
     this.layOut();
+    this.addArrows(data.arrows);
     this.nameColours(data);
     this.build(data);
   },
@@ -50,6 +53,14 @@ const timeline = {
         thread: `stream ${slices.stream}`, parts: [], end: 0, merged: 1 });
     }
     this.lanes[at].rows = this.rowsOf(slices);
+  },
+
+  // From waits to the lanes of those that ended them, the longest first.
+  addArrows(arrows) {
+    const lanes = new Map(this.lanes.filter((lane) => !lane.gpu).map((lane) => [`${lane.pid} ${lane.tid}`, lane]));
+    this.arrows = arrows.map(([begin, ns, tid, pid, wakerTid, wakerPid]) => ({ begin, end: begin + ns,
+      from: lanes.get(`${pid} ${tid}`), to: lanes.get(`${wakerPid} ${wakerTid}`) }))
+      .filter((arrow) => arrow.from && arrow.to && arrow.from !== arrow.to);
   },
 
   // Each call one row below the one that it is in.
@@ -111,7 +122,7 @@ const timeline = {
       data.slices.left_out ? `; ${count(data.slices.left_out)} calls below ${duration(data.slices.least_ns)} are left out` : ''].join('');
     byId('timeline').append(
       el('div', { class: 'title' }, el('h2', { id: 'timeline-title' }, 'Timeline'),
-        el('span', { class: 'dim' }, `in bins of ${duration(this.lanes[0].bin_ns)}${left}; drag to zoom, shift and drag to move`)),
+        el('span', { class: 'dim' }, `in bins of ${duration(this.lanes[0].bin_ns)}${left}; ${this.arrows.length ? 'arrows lead from waits to who ended them; ' : ''}drag to zoom, shift and drag to move`)),
       el('div', { class: 'tools' }, button('+', () => this.zoomBy(0.5, 0.5), { 'aria-label': 'Zoom in' }),
         button('−', () => this.zoomBy(2, 0.5), { 'aria-label': 'Zoom out' }),
         button('All', () => this.set(0, this.wall)), this.range),
@@ -164,6 +175,7 @@ const timeline = {
       const y = this.AXIS + lane.top - top;
       if (y > -lane.height && y < this.height) this.drawLane(context, lane, y);
     }
+    this.drawArrows(context, top);
     this.drawAxis(context);
     this.drawPhase(context);
     if (this.dragged) this.drawChoice(context);
@@ -182,6 +194,32 @@ const timeline = {
     context.fillRect(0, y, this.labelWidth - 2, lane.height);
     context.fillStyle = colours.get('text');
     context.fillText(clip(this.label(lane), this.labelWidth - 8, 6.4), lane.stream ? 16 : 4, y + (lane.bar || this.ROW) / 2);
+  },
+
+  // As many as can be told apart: of waits that are some pixels wide.
+  drawArrows(context, top) {
+    const middle = (lane) => this.AXIS + lane.top - top + this.LANE / 2;
+    let drawn = 0;
+    context.strokeStyle = colours.get('text');
+    context.fillStyle = colours.get('text');
+    for (const arrow of this.arrows) {
+      const [x, end] = [this.x(arrow.begin), this.x(arrow.end)];
+      if (end - x < this.ARROW || drawn >= this.ARROWS) break;
+      if (end < this.labelWidth || end > this.width) continue;
+      const [y, to] = [middle(arrow.from), middle(arrow.to)];
+      const tip = to - Math.sign(to - y) * 4;
+      context.beginPath();
+      context.moveTo(Math.max(x, this.labelWidth), y);
+      context.lineTo(end, y);
+      context.lineTo(end, tip);
+      context.stroke();
+      context.beginPath();
+      context.moveTo(end, to);
+      context.lineTo(end - 3, tip);
+      context.lineTo(end + 3, tip);
+      context.fill();
+      drawn++;
+    }
   },
 
   // As many bins as lie in a pixel are one box, or one bin is a box over several. All boxes of one
@@ -341,6 +379,8 @@ const timeline = {
     const bin = Math.floor((at - lane.origin_ns) / lane.bin_ns);
     const parts = lane.parts.map((part) => [part.name, this.shareOf(lane, part, bin, 1)]).filter((part) => part[1] > 0.005)
       .sort((a, b) => b[1] - a[1]).map(([name, share]) => `${name} ${percent(share)} %`);
+    const arrow = this.arrows.find((one) => one.from === lane && one.begin <= at && at < one.end);
+    if (arrow) parts.push(`a wait of ${duration(arrow.end - arrow.begin)} that ${this.label(arrow.to)} ended`);
     this.info.replaceChildren(el('b', {}, this.label(lane)), ` ${lane.process} at ${(at / 1e9).toFixed(4)} s`,
       el('br'), parts.join(' · ') || (at < lane.begin_ns || at > lane.end_ns ? 'it did not live' : 'nothing seen'));
   },

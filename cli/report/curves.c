@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "cli/report/curves.h"
+#include "cli/report/graphs.h"
 
 #include "cli/report/sections.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
+#include "merge/query/query.h"
 #include "merge/query/query_curves.h"
 
 #include <stdio.h>
@@ -62,15 +63,26 @@ static const char *draw(struct report *r, const struct memory_curve *c, uint64_t
 	return report_say(r, "%s", line);
 }
 
+uint32_t curves_processes(const struct report *r)
+{
+	struct totals totals;
+
+	query_totals(r->profile, &totals);
+	return totals.processes;
+}
+
+// The sum of several processes says so: the peak of one of them stands elsewhere.
 static void say_curve(struct section *s, const struct memory_curves *all,
                       const struct memory_curve *c)
 {
 	static const char *const kinds[CURVE_KINDS] = {
 		[CURVE_ALLOCATED] = "allocated", [CURVE_RSS] = "RSS", [CURVE_RESERVED] = " reserved"
 	};
-	const char *name = is_of_host(c) && c->kind != CURVE_PACKAGE ? "" : c->name;
+	bool several = curves_processes(s->report) > 1;
+	bool sum = is_of_host(c) && c->kind != CURVE_PACKAGE;
 	const char *label =
-		report_say(s->report, "%s%s", name, kinds[c->kind] ? kinds[c->kind] : "");
+		report_say(s->report, "%s%s%s", sum ? "" : c->name,
+	                   kinds[c->kind] ? kinds[c->kind] : "", sum && several ? ", sum" : "");
 
 	section_note(s, NOTE_LINE, true, "%-16.16s %s peak %s%s at %s", label,
 	             draw(s->report, c, scale_of(all, c)), c->kind == CURVE_PACKAGE ? "about " : "",
@@ -117,10 +129,15 @@ int curves_say(struct section *s, struct error *err)
 			if (all->of[i].kind == (enum curve_kind)kind)
 				say_curve(s, all, &all->of[i]);
 	say_packages(s, all);
+	if (peak_of(all, CURVE_RSS) && curves_processes(s->report) > 1)
+		section_note(s, NOTE_SAY, true,
+		             "sum: of all %u processes at one moment, with what they share in each "
+		             "of them",
+		             curves_processes(s->report));
 	return 0;
 }
 
-// For programs and for the page.
+// For programs.
 
 struct bin {
 	const struct memory_curve *curve;
@@ -204,5 +221,75 @@ struct section *section_memory_curves(struct report *r, struct error *err)
 		for (uint32_t k = 0; k < all->of[i].count; k++)
 			bins[count++] = (struct bin){ &all->of[i], k };
 	section_rows(s, bins, count, sizeof(*bins));
+	return section_end(s, err);
+}
+
+// For the page.
+
+#define PAGE(place) .at = { [READER_PAGE] = (place) }
+
+static void make_page_kind(const struct section *s, const void *curve, struct section_cell *cell)
+{
+	static const char *const kinds[CURVE_KINDS] = { [CURVE_ALLOCATED] = "allocated",
+		                                        [CURVE_RSS] = "RSS",
+		                                        [CURVE_DEVICE] = "tensors",
+		                                        [CURVE_RESERVED] = "reserved",
+		                                        [CURVE_PACKAGE] = "sampled" };
+
+	(void)s;
+	cell->text = kinds[((const struct memory_curve *)curve)->kind];
+}
+
+static void make_series(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct memory_curve *curve = data;
+	uint64_t *kb = report_take(s->report, (curve->count + UINT64_C(1)) * sizeof(*kb));
+
+	for (uint32_t i = 0; kb && i < curve->count; i++)
+		kb[i] = curve->most_kb[i];
+	cell->series.values = kb;
+	cell->series.count = kb ? curve->count : 0;
+}
+
+static const struct section_column curve_columns[] = {
+	{ "name", .type = CELL_TEXT, PAGE(1), FIELD(struct memory_curve, name) },
+	{ "kind", .type = CELL_TEXT, PAGE(2), .make = make_page_kind },
+	{ "bin_ns", .type = CELL_NS, PAGE(3), FIELD(struct memory_curve, bin_ns) },
+	{ "peak_bytes", .type = CELL_BYTES, PAGE(4), FIELD(struct memory_curve, peak_bytes) },
+	{ "peak_at_ns", .type = CELL_NS, PAGE(5), FIELD(struct memory_curve, peak_ns) },
+	{ "kb", .type = CELL_SERIES, PAGE(6), .make = make_series },
+};
+
+struct drawn_curves {
+	const char *lines, *ops; // what was alive when there was most
+	const struct memory_curves *all;
+};
+
+static void make_curves(const struct section *s, const void *drawn, struct section_cell *cell)
+{
+	const struct memory_curves *all = ((const struct drawn_curves *)drawn)->all;
+	struct section *curves = section_new(s->report, "curves", NULL);
+
+	SECTION_COLUMNS(curves, curve_columns);
+	section_rows(curves, all->of, all->count, sizeof(*all->of));
+	cell->section = curves;
+}
+
+struct section *section_curves(struct report *r, struct error *err)
+{
+	static const struct section_column columns[] = {
+		{ "lines", .type = CELL_TEXT, PAGE(1), FIELD(struct drawn_curves, lines) },
+		{ "ops", .type = CELL_TEXT, PAGE(2), FIELD(struct drawn_curves, ops) },
+		{ "curves", .type = CELL_ROWS, .form = FORM_NAMED, PAGE(3), .make = make_curves },
+	};
+	struct drawn_curves drawn = {
+		.all = keep_memory_curves(r, query_curves(r->profile, err), err),
+	};
+
+	if (!drawn.all || section_memory_alive(r, &drawn.lines, &drawn.ops, err) < 0)
+		return NULL;
+	struct section *s = section_new(r, "memory", NULL);
+	SECTION_COLUMNS(s, columns);
+	section_row(s, &drawn);
 	return section_end(s, err);
 }

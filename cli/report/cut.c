@@ -2,7 +2,7 @@
 #include "cli/report/cut.h"
 
 #include "base/error.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_cycles.h"
 #include "merge/query/query_startup.h"
@@ -20,6 +20,34 @@ static void cut_behind(struct view *view, uint64_t ns)
 {
 	if (!view->to_ns || ns < view->to_ns)
 		view->to_ns = ns;
+}
+
+uint64_t cut_end(const struct view *view, const struct profile *profile)
+{
+	return view->to_ns ? view->to_ns : profile_run(profile)->wall_ns;
+}
+
+int cut_each_cycle(const struct view *view, const struct profile *profile,
+                   int (*each)(void *context, const struct view *cycle, struct error *err),
+                   void *context, struct error *err)
+{
+	cleanup(cycles) struct cycles *cycles =
+		query_cycles(profile, view->schedule, view->steps, err);
+	int ended = 0;
+
+	if (!cycles)
+		return -1;
+	for (size_t i = 0; i < cycles->count && !ended; i++) {
+		const struct cycle_row *row = &cycles->rows[i];
+		struct view window = *view;
+		if (view->cycle && row->number != view->cycle)
+			continue;
+		window.cycle = (uint32_t)row->number;
+		window.from_ns = row->begin_ns;
+		window.to_ns = row->end_ns;
+		ended = each(context, &window, err);
+	}
+	return ended;
 }
 
 int cut_steady(const struct view *view, const struct profile *profile, uint64_t *ns,

@@ -22,6 +22,15 @@ int cut_check(const struct view *view, const struct profile *profile, struct err
  */
 int cut_resolve(struct view *view, const struct profile *profile, struct error *err);
 
+/* Where that, if it is resolved, ends: since the start of the run. */
+uint64_t cut_end(const struct view *view, const struct profile *profile);
+
+/* Calls EACH with VIEW cut to one cycle of its schedule after the other; to its own alone, if it
+   names one. What is not 0 ends it, and is returned; -1 also if they could not be found. */
+int cut_each_cycle(const struct view *view, const struct profile *profile,
+                   int (*each)(void *context, const struct view *cycle, struct error *err),
+                   void *context, struct error *err);
+
 /* When the warm-up ended in what VIEW shows, since the start of the run; *NS 0: there is none. */
 int cut_steady(const struct view *view, const struct profile *profile, uint64_t *ns,
                struct error *err);

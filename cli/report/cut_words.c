@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/cut.h"
 #include "merge/profile/profile.h"
 
@@ -30,7 +30,7 @@ static void put_window(const struct view *view, const struct profile *profile, c
 	else if (view->schedule && !view->miss)
 		fprintf(out, ": from the first cycle of the schedule to the last");
 	if (steps)
-		fprintf(out, "%s behind the first %s step%s", *phases[phase] ? "," : ":",
+		fprintf(out, "%s after the first %s step%s", *phases[phase] ? "," : ":",
 		        format_count(view->skip_first).text, view->skip_first == 1 ? "" : "s");
 }
 

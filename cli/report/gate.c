@@ -65,7 +65,7 @@ static int check_fail_on(const struct view *view, struct error *err)
 		if (severity_parse(name, &severity) || rule_find(name) < rule_count())
 			continue;
 		error_set(err, 0, "--fail-on \"%s\": neither a rule nor info, warn or error", name);
-		return error_hint(err, "\"bottleneck explain\" lists the rules.");
+		return rule_hint(name, err);
 	}
 	return 0;
 }

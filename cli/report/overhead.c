@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What looking on has cost, and who took how much of it.
+// The overhead of profiling, and who took how much of it.
 #include "cli/report/overhead.h"
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/op.h"
-#include "cli/format.h"
 #include "cli/report/section.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_gpu.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What looking on has cost in CPU time, and who took it.
+ * The overhead of profiling in CPU time, and who took it.
  */
 #pragma once
 

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX  1024
-#define DIRECT_MAX 256
-#define SUMS_MAX   256 // of functions of the user's own: what a tree leaves out is less than that
+#define DEPTH_MAX    1024
+#define DIRECT_MAX   256
+#define PASSED_SHARE 0.99 // of a function's time, which it leaves to one that it calls
+#define SUMS_MAX     256 // of functions of the user's own: what a tree leaves out is less than that
 
 // One node of the user's code may stand above FUNCTION on many paths: the best single one is a
 // fair answer, because children are merged by function.
@@ -281,6 +282,53 @@ struct place_op place_op_below(const struct call_tree *tree, const struct place_
 	b->context = context;
 	ops_below(b, call_tree_root(tree)->child, false, NULL, 0);
 	return most_of(&b->ops);
+}
+
+// A function's outermost calls, and of what these call themselves the one that has most.
+struct passing {
+	const char *function;
+	const struct call_node *most;
+	uint64_t total; // of FUNCTION
+	uint64_t below; // of what is called as MOST is
+};
+
+static void sum_passing(struct passing *p, const struct call_node *node, int depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		if (strcmp(node->name, p->function) != 0) {
+			sum_passing(p, node->child, depth + 1);
+			continue;
+		}
+		p->total += node->total;
+		for (const struct call_node *child = node->child; child; child = child->next)
+			if (strcmp(child->name, p->most->name) == 0)
+				p->below += child->total;
+	}
+}
+
+static void find_most(struct passing *p, const struct call_node *node, int depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		if (strcmp(node->name, p->function) != 0) {
+			find_most(p, node->child, depth + 1);
+			continue;
+		}
+		for (const struct call_node *child = node->child; child; child = child->next)
+			if (!p->most || child->total > p->most->total)
+				p->most = child;
+	}
+}
+
+bool place_passes_on(const struct call_tree *tree, const char *function)
+{
+	const struct call_node *first = call_tree_root(tree)->child;
+	struct passing p = { .function = function };
+
+	find_most(&p, first, 0);
+	if (!p.most || strcmp(p.most->name, function) == 0)
+		return false;
+	sum_passing(&p, first, 0);
+	return (double)p.below >= PASSED_SHARE * (double)p.total;
 }
 
 // Trees are as deep as stacks are, which have a limit.

@@ -62,6 +62,9 @@ struct place_op place_op_below(const struct call_tree *tree, const struct place_
                                bool (*counts)(const void *context, const char *op),
                                const void *context);
 
+/* Whether FUNCTION only passes on to one other function, which has all of its time but for 1 %. */
+bool place_passes_on(const struct call_tree *tree, const char *function);
+
 /* How much of TREE's time is waiting for the lock of Python's interpreter. */
 uint64_t place_gil(const struct call_tree *tree);
 

@@ -66,13 +66,21 @@ static int put_side(struct json *j, const struct profile *p, uint32_t side,
 	json_put_count(j, "failed", row->failed);
 	json_put_count(j, "calls", row->calls);
 	json_put_bool(j, "slow_first", row->slow_first);
+	if (row->cost)
+		json_put_count(j, "range_cost_ns", row->cost_ns);
+	else
+		json_put_null(j, "range_cost_ns");
+	json_put_text(j, "range_cost",
+	              row->cost == REPEAT_COST_WHOLE  ? "whole"
+	              : row->cost == REPEAT_COST_PART ? "part"
+	                                              : NULL);
 	json_put_text(j, "language",
 	              row->language == REPEAT_CXX      ? "c++"
 	              : row->language == REPEAT_PYTHON ? "python"
 	                                               : NULL);
 	json_put_text(j, "setup", row->setup);
 	json_put_text(j, "variant", row->variant);
-	if (row->language)
+	if (row->threads)
 		json_put_count(j, "threads", row->threads);
 	else
 		json_put_null(j, "threads");
@@ -88,12 +96,11 @@ static int put_side(struct json *j, const struct profile *p, uint32_t side,
 	return 0;
 }
 
-static int put_ratio(struct json *j, const struct profile *p, const struct repeat_rows *rows,
-                     uint32_t side, struct error *err)
+static int put_ratio(struct json *j, const struct profile *p, uint32_t side, struct error *err)
 {
 	struct spread r;
 
-	if (query_repeat_ratio(p, 1, side, repeat_metric_of(&rows->rows[0]), &r, err) < 0)
+	if (query_repeat_ratio(p, 1, side, &r, err) < 0)
 		return -1;
 	json_open(j, NULL, '{');
 	json_put_count(j, "base", 0);
@@ -121,7 +128,7 @@ int repeats_json_members(struct json *j, const struct profile *profile, struct e
 	json_close(j);
 	json_open(j, "ratios", '[');
 	for (size_t i = 1; i < rows->count; i++)
-		if (put_ratio(j, profile, rows, (uint32_t)i + 1, err) < 0)
+		if (put_ratio(j, profile, (uint32_t)i + 1, err) < 0)
 			return -1;
 	json_close(j);
 	return 0;

@@ -2,13 +2,16 @@
 #include "cli/report/report_json.h"
 
 #include "cli/json.h"
+#include "cli/report/counts.h"
 #include "cli/report/cut.h"
+#include "cli/report/repeats_json.h"
 #include "cli/report/rule_words.h"
 #include "cli/report/section_json.h"
 #include "cli/report/sections.h"
 #include "cli/report/verdict.h"
 #include "cli/report/view.h"
 #include "merge/query/query_cycles.h"
+#include "merge/query/query_repeats.h"
 #include "merge/rules/finding.h"
 
 // 0 stands for what is not known, or does not apply.
@@ -55,6 +58,18 @@ static int put_run(struct json *j, const struct profile *profile, const struct v
 	return 0;
 }
 
+static int put_environment(struct json *j, const struct profile *profile, const struct view *view,
+                           struct error *err)
+{
+	cleanup(report) struct report r = report_of(profile, view, READER_JSON);
+	const struct section *s = section_environment(&r, err);
+
+	if (!s)
+		return -1;
+	section_json(j, s);
+	return 0;
+}
+
 static void put_window(struct json *j, const struct view *view, const struct findings *findings)
 {
 	json_open(j, "window", '{');
@@ -64,8 +79,8 @@ static void put_window(struct json *j, const struct view *view, const struct fin
 	json_close(j);
 }
 
-int report_json_findings(struct json *j, const struct profile *profile, const struct view *view,
-                         const struct findings *findings, struct error *err)
+static int put_findings(struct json *j, const struct profile *profile, const struct view *view,
+                        const struct findings *findings, struct error *err)
 {
 	cleanup(report) struct report r = report_of(profile, view, READER_JSON);
 	const struct section *s = section_findings(&r, findings, err);
@@ -87,13 +102,13 @@ static int put_all(struct json *j, const struct profile *profile, const struct v
 	json_put_text(j, "sentence", verdict->sentence);
 	json_put_text(j, "next", verdict->next);
 	json_close(j);
-	if (report_json_findings(j, profile, view, findings, err) < 0)
+	if (put_findings(j, profile, view, findings, err) < 0)
 		return -1;
 	json_open(j, "rules", '[');
 	for (size_t i = 0; i < findings->answer_count; i++)
 		put_rule(j, rule_at(i), &findings->answers[i]);
 	json_close(j);
-	if (put_run(j, profile, view, err) < 0)
+	if (put_run(j, profile, view, err) < 0 || put_environment(j, profile, view, err) < 0)
 		return -1;
 	put_window(j, view, findings);
 	return 0;
@@ -173,6 +188,21 @@ static int put_limits(struct json *j, const struct profile *profile, const struc
 	return 0;
 }
 
+static int put_wall(struct json *j, const struct profile *profile, const struct view *view,
+                    struct error *err)
+{
+	cleanup(report) struct report r = report_of(profile, view, READER_JSON);
+	const struct section *s = section_wall_summary(&r, err);
+
+	if (!s)
+		return -1;
+	if (s->row_count)
+		section_json_row(j, s->id, s, 0);
+	else
+		json_put_null(j, s->id);
+	return 0;
+}
+
 // Nothing if the profile is not merged.
 static int put_ranks(struct json *j, const struct profile *profile, const struct view *view,
                      struct error *err)
@@ -200,11 +230,25 @@ int report_json(const struct profile *profile, const struct view *view,
 	    verdict_find(profile, view, findings, &verdict, err) < 0)
 		return -1;
 	if (put_all(&j, profile, &window, &verdict, findings, err) < 0 ||
-	    put_steps(&j, profile, &window, err) < 0 || put_cycles(&j, profile, &window, err) < 0 ||
-	    put_limits(&j, profile, view, err) < 0 || put_ranks(&j, profile, view, err) < 0)
+	    put_wall(&j, profile, &window, err) < 0 || put_steps(&j, profile, &window, err) < 0 ||
+	    put_cycles(&j, profile, &window, err) < 0 || put_limits(&j, profile, view, err) < 0 ||
+	    put_ranks(&j, profile, view, err) < 0)
 		return -1;
 	if (more && more->put(&j, more->context, err) < 0)
 		return -1;
 	json_close(&j);
 	return 0;
+}
+
+bool report_json_is_measured(const struct profile *profile)
+{
+	return profile_has_counts(profile) || profile_has_repeats(profile);
+}
+
+int report_json_measured(struct json *j, const struct profile *profile, struct error *err)
+{
+	const struct counts_query query = { .by = COUNTS_BY_FUNCTION };
+
+	return profile_has_counts(profile) ? counts_json_members(j, profile, &query, err)
+	                                   : repeats_json_members(j, profile, err);
 }

@@ -5,10 +5,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct error;
-struct findings;
 struct json;
 struct profile;
 struct rule_limits;
@@ -28,6 +28,8 @@ int report_json(const struct profile *profile, const struct view *view,
                 const struct rule_limits *limits, const struct report_json_more *more, FILE *out,
                 struct error *err);
 
-/* The member "findings" alone. */
-int report_json_findings(struct json *j, const struct profile *profile, const struct view *view,
-                         const struct findings *findings, struct error *err);
+/* Whether PROFILE is of repeated runs or of counts, which have a report of their own. */
+bool report_json_is_measured(const struct profile *profile);
+
+/* The members of that, into an object that is open. */
+int report_json_measured(struct json *j, const struct profile *profile, struct error *err);

@@ -205,6 +205,8 @@ static void take_field(const struct section *s, const struct section_column *c, 
 		cell->integer = integer_of(c, field);
 	if (c->type == CELL_SHARE)
 		cell->share.all = s->all;
+	if (c->type == CELL_SHARE && !s->all && cell->share.part)
+		cell->flags |= CELL_UNKNOWN; // something, of nothing
 }
 
 struct section_row *section_row(struct section *s, const void *row)
@@ -304,6 +306,8 @@ bool section_cell_is_nothing(const struct section *s, const struct section_colum
 		return !cell->section;
 	case CELL_ROW:
 		return !cell->section || !cell->section->row_count;
+	case CELL_SERIES:
+		return false;
 	case CELL_BOOL:
 		return none && !cell->yes;
 	case CELL_NUMBER:
@@ -315,6 +319,25 @@ bool section_cell_is_nothing(const struct section *s, const struct section_colum
 	default:
 		return none && !cell->count;
 	}
+}
+
+size_t section_keep_notes(struct section *s, size_t first, size_t last)
+{
+	struct section_note **note = &s->notes;
+	size_t count = 0;
+
+	for (const struct section_note *n = s->notes; n; n = n->next)
+		count++;
+	if (count <= first + last)
+		return 0;
+	for (size_t i = 0; i < first && *note; i++)
+		note = &(*note)->next;
+	for (size_t i = first; i < count - last && *note; i++)
+		*note = (*note)->next;
+	while (*note)
+		note = &(*note)->next;
+	s->last_note = note;
+	return count - first - last;
 }
 
 void section_no_gpu(struct section *s)

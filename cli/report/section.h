@@ -25,7 +25,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +60,8 @@ enum cell_type {
 	CELL_BOOL,
 	CELL_PLACE, /* file, line and module */
 	CELL_ROWS,  /* those of another section; on no terminal and in no CSV, as the next */
-	CELL_ROW    /* the first of another section; no value if it has none */
+	CELL_ROW,   /* the first of another section; no value if it has none */
+	CELL_SERIES /* numbers one after the other, of a graph; on no terminal and in no CSV */
 };
 
 /* How much of a reader's attention it is worth. */
@@ -76,7 +77,8 @@ enum cell_flag {
 	CELL_UNKNOWN = 1, /* there is no value */
 	CELL_IDLE = 2,    /* there is one, which tells people nothing */
 	CELL_SAMPLED = 4, /* it is an estimate from samples; else exact */
-	CELL_TIED = 8     /* and the next row's may be the same */
+	CELL_TIED = 8,    /* and the next row's may be the same */
+	CELL_ABSENT = 16  /* the row is of a kind that has none: a page has no member for it */
 };
 
 struct section_cell {
@@ -96,6 +98,10 @@ struct section_cell {
 			int line;                  /* 0: unknown */
 		} place;
 		const struct section *section; /* ROWS, ROW; NULL: unknown */
+		struct {
+			const uint64_t *values;
+			size_t count;
+		} series;
 	};
 };
 
@@ -108,6 +114,8 @@ enum cell_form {
 	FORM_MOMENT,   /* since the start of the run: seconds, to the millisecond */
 	FORM_SCALED,   /* counts with a prefix: "1.2 G" */
 	FORM_FIGURES,  /* numbers with three significant figures */
+	FORM_CHANGE,   /* in a page, what was added: integers are nanoseconds, numbers ratios */
+	FORM_NAMED,    /* in a page, rows as objects: their values have names */
 	FORM_DECIMAL,  /* numbers, and margins without a sign, with one decimal */
 	FORM_ANY /* numbers of any size and sign: "41,022", "-3", "2.5", "1.10 T", "1.2e+30" */
 };
@@ -298,6 +306,10 @@ __attribute__((format(printf, 4, 5))) void section_note(struct section *s, enum 
 
 /* A paragraph below the table. */
 #define section_say(s, ...) section_note(s, NOTE_SAY, false, __VA_ARGS__)
+
+/* Takes its notes out but for the first FIRST and the last LAST ones. Returns how many that were.
+ */
+size_t section_keep_notes(struct section *s, size_t first, size_t last);
 
 /* That there is no GPU, where a table of one was asked for: then S has no title. */
 void section_no_gpu(struct section *s);

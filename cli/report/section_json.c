@@ -2,7 +2,7 @@
 #include "cli/report/section_json.h"
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/json.h"
 #include "cli/report/section.h"
 
@@ -42,6 +42,12 @@ static void put_value(struct json *j, const struct section_column *c,
 		break;
 	case CELL_ROW:
 		section_json_row(j, c->id, cell->section, 0);
+		break;
+	case CELL_SERIES:
+		json_open(j, c->id, '[');
+		for (size_t i = 0; i < cell->series.count; i++)
+			json_put_count(j, NULL, cell->series.values[i]);
+		json_close(j);
 		break;
 	default:
 		json_put_count(j, c->id, cell->count);

@@ -3,7 +3,7 @@
 #include "cli/report/sections.h"
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define WORTH_SHARE 0.01 /* of the time: less is not worth a line */
+#define START_PART  10   // of the run, that the account of an unseen process has at least
 
 // The part of the run that is shown, and how many CPUs all threads together kept busy in it.
 struct shown {
@@ -93,13 +94,20 @@ static const char *say_thread(struct report *r, const struct account *a)
 	return report_say(r, "%s", words);
 }
 
-// Python's lock, as part of the times above: who holds it computes, or keeps others waiting.
-static void say_gil(struct section *s, const struct account *account)
+// Python's lock, as part of the times above: who holds it computes, or keeps others waiting. By
+// wall time threads hold it in turns.
+static void say_gil(struct section *s, const struct account *account, bool by_wall)
 {
 	bool others = account->gil_all_waited_ns > account->gil_waited_ns;
 	struct short_text all = format_duration(account->gil_all_waited_ns);
 
-	if (account->gil_held_ns || account->gil_waited_ns || others)
+	if (by_wall && account->gil_all_waited_ns)
+		section_note(s, NOTE_LINE, false,
+		             "Python's lock, the GIL: held %s %%, by threads in turns; all threads "
+		             "waited %s",
+		             format_percent(account->gil_turns_ns, account->lifetime_ns).text,
+		             all.text);
+	else if (account->gil_held_ns || account->gil_waited_ns || others)
 		section_note(s, NOTE_LINE, false,
 		             "Python's lock, the GIL: held %s %%, waited for %s %%%s%s",
 		             format_percent(account->gil_held_ns, account->lifetime_ns).text,
@@ -107,10 +115,9 @@ static void say_gil(struct section *s, const struct account *account)
 		             others ? "; all threads waited " : "", others ? all.text : "");
 }
 
-// Who had the CPUs meanwhile.
-static void say_contention(struct section *s, const struct shown *shown)
+const char *section_contention_words(struct report *r, const struct contention_parts *parts,
+                                     uint64_t all_ns)
 {
-	const struct contention_parts *parts = &shown->contention.critical;
 	const struct {
 		const char *name;
 		uint64_t ns;
@@ -119,19 +126,26 @@ static void say_contention(struct section *s, const struct shown *shown)
 		{ "own threads", parts->own_ns },
 		{ "other processes", parts->others_ns },
 	};
-	uint64_t all = shown->account.ns[METRIC_OFF_RUNNABLE];
 	char words[200] = "";
 	size_t used = 0;
 
-	if (!shown->account.lifetime_ns ||
-	    (double)all < WORTH_SHARE * (double)shown->account.lifetime_ns)
-		return;
 	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
-		if ((double)owners[i].ns >= WORTH_SHARE * (double)all)
+		if ((double)owners[i].ns >= WORTH_SHARE * (double)all_ns)
 			used += (size_t)snprintf(words + used, sizeof(words) - used, "%s%s %s %%",
 			                         used ? ", " : "", owners[i].name,
-			                         format_percent(owners[i].ns, all).text);
-	section_note(s, NOTE_LINE, false, "waiting for a free CPU, by cause: %s", words);
+			                         format_percent(owners[i].ns, all_ns).text);
+	return *words ? report_say(r, "%s", words) : NULL;
+}
+
+// Who had the CPUs meanwhile.
+static void say_contention(struct section *s, const struct shown *shown)
+{
+	uint64_t all = shown->account.ns[METRIC_OFF_RUNNABLE];
+
+	if (shown->account.lifetime_ns &&
+	    (double)all >= WORTH_SHARE * (double)shown->account.lifetime_ns)
+		section_note(s, NOTE_LINE, false, "waiting for a free CPU, by cause: %s",
+		             section_contention_words(s->report, &shown->contention.critical, all));
 }
 
 static void say_cpus(struct section *s, const struct shown *shown)
@@ -170,7 +184,10 @@ struct section *section_account(struct report *r, struct error *err)
 	                                : account->is_main ? "wall time of the main thread"
 	                                                   : "wall time of the busiest thread");
 	s->form = SECTION_PARTS;
-	s->shown = account->lifetime_ns != 0;
+	// Of a program with other privileges there is only its start.
+	const struct run *run = profile_run(r->profile);
+	bool start = run->unseen_processes && account->lifetime_ns < run->wall_ns / START_PART;
+	s->shown = account->lifetime_ns != 0 && !start;
 	if (!s->shown)
 		return section_end(s, err);
 	s->subtitle = shown.wall.ranks ? report_say(r, "%s, by what the end of the run waited for",
@@ -180,7 +197,7 @@ struct section *section_account(struct report *r, struct error *err)
 	say_contention(s, &shown);
 	query_totals(r->profile, &totals);
 	if (totals.threads >= 2) {
-		say_gil(s, account);
+		say_gil(s, account, shown.wall.ranks);
 		say_cpus(s, &shown);
 	}
 	return section_end(s, err);
@@ -222,14 +239,23 @@ static const struct section_column columns[] = {
 	  FIELD(struct shown, contention.critical.others_ns) },
 	{ "throttled_ns", .type = CELL_NS, AT(14, 15),
 	  FIELD(struct shown, contention.throttled_ns) },
+	{ "by_wall", .type = CELL_BOOL, AT(15, 0), FIELD(struct shown, wall.ranks) },
+	{ "gil_turns_ns", .type = CELL_NS, AT(16, 0), FIELD(struct shown, account.gil_turns_ns) },
+	{ "gil_all_waited_ns", .type = CELL_NS, AT(17, 0),
+	  FIELD(struct shown, account.gil_all_waited_ns) },
 };
 
 struct section *section_account_row(struct report *r, struct error *err)
 {
+	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
 	struct shown shown;
 
-	if (find(r, &shown, err) < 0)
+	if (find(r, &shown, err) < 0 ||
+	    query_wall_account(r->profile, &query, &shown.wall, err) < 0)
 		return NULL;
+	// Programs have that of the critical thread here, and wall time in a table of its own.
+	if (r->reader == READER_PAGE && shown.wall.ranks)
+		take_wall(&shown);
 	struct section *s = section_new(r, "account", NULL);
 	SECTION_COLUMNS(s, columns);
 	section_metrics(s, "", 8, offsetof(struct shown, account.ns));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Calls that were counted, for programs: of each function, and of each by each caller.
+// Calls that were counted: of each function, and of each by each caller.
+#include "cli/report/called.h"
+
 #include "cli/report/sections.h"
 #include "cli/report/view.h"
-#include "merge/query/query_called.h"
 
 REPORT_KEEPS(called_rows, struct called_rows *);
 
@@ -18,16 +19,41 @@ static const struct section_column columns[] = {
 	{ "total_ns", .type = CELL_NS, .at = { 0, 0, 7 }, FIELD(struct called, total_ns) },
 };
 
-static const struct called_rows *ask(struct report *r, struct error *err)
+static const struct called_rows *ask(struct report *r, enum called_sort sort, struct error *err)
 {
 	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
 
-	return keep_called_rows(r, query_called(r->profile, &query, CALLED_BY_SELF, err), err);
+	return keep_called_rows(r, query_called(r->profile, &query, sort, err), err);
+}
+
+int called_list(struct report *r, struct called_list *list, struct error *err)
+{
+	static const char *const orders[] = {
+		[CALLED_BY_SELF] = "internal time",
+		[CALLED_BY_TOTAL] = "cumulative time",
+		[CALLED_BY_CALLS] = "call count",
+	};
+	const struct view *view = r->view;
+	enum called_sort sort = view->sort == VIEW_SORT_TOTAL   ? CALLED_BY_TOTAL
+	                        : view->sort == VIEW_SORT_CALLS ? CALLED_BY_CALLS
+	                                                        : CALLED_BY_SELF;
+	const struct called_rows *rows = ask(r, sort, err);
+
+	if (!rows)
+		return -1;
+	*list = (struct called_list){
+		.rows = rows,
+		.shown = rows->count < view->top ? rows->count : view->top,
+		.order = orders[sort],
+		.edges = view_as(view) != VIEW_AS_CPROFILE,
+		.callers = view_as(view) == VIEW_AS_CALLERS,
+	};
+	return 0;
 }
 
 struct section *section_sheet_calls(struct report *r, struct error *err)
 {
-	const struct called_rows *rows = ask(r, err);
+	const struct called_rows *rows = ask(r, CALLED_BY_SELF, err);
 
 	if (!rows)
 		return NULL;
@@ -93,7 +119,7 @@ static const struct section_column edge_columns[] = {
 
 struct section *section_sheet_callers(struct report *r, struct error *err)
 {
-	const struct called_rows *rows = ask(r, err);
+	const struct called_rows *rows = ask(r, CALLED_BY_SELF, err);
 
 	if (!rows)
 		return NULL;

@@ -2,7 +2,7 @@
 // What the program has counted itself, by ITT's and NVTX's counters.
 #include "cli/report/sections.h"
 
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/view.h"
 #include "merge/query/query_counters.h"
 

@@ -4,6 +4,7 @@
 
 #include "cli/report/cut.h"
 #include "cli/report/rule_words.h"
+#include "cli/report/verdict.h"
 #include "cli/report/view.h"
 #include "merge/rules/finding.h"
 
@@ -68,7 +69,7 @@ static void make_covered_by(const struct section *s, const void *data, struct se
 }
 
 static const struct section_column columns[] = {
-	{ "id", .type = CELL_TEXT, .at = { 1, 0, 1, 1 }, .make = make_id },
+	{ "id", .heading = "finding", .type = CELL_TEXT, .at = { 1, 0, 1, 1 }, .make = make_id },
 	{ "severity", .type = CELL_TEXT, .at = { 0, 0, 2, 2 }, .make = make_severity },
 	{ "title", .type = CELL_TEXT, .at = { 0, 0, 3, 3 }, .make = make_title },
 	{ "value", .type = CELL_NUMBER, .at = { 0, 0, 4, 4 }, FIELD(struct finding, value) },
@@ -77,13 +78,13 @@ static const struct section_column columns[] = {
 	{ "unit", .type = CELL_TEXT, .at = { 0, 0, 6, 6 }, .make = make_unit },
 	{ "share", .type = CELL_FRACTION, .at = { 0, 0, 0, 7 }, .none = { 0, 0, 0, 1 },
 	  FIELD(struct finding, share) },
-	{ "saving_ns", .type = CELL_NS, .at = { 2, 0, 8, 8 }, .none = { 1, 0, 1, 1 },
-	  .form = FORM_DURATION, FIELD(struct finding, saving_ns) },
+	{ "saving_ns", .heading = "costs", .type = CELL_NS, .if_any = true, .at = { 2, 0, 8, 8 },
+	  .none = { 1, 0, 1, 1 }, .form = FORM_DURATION, FIELD(struct finding, saving_ns) },
 	{ "function", .type = CELL_TEXT, .at = { 0, 0, 9, 9 }, FIELD(struct finding, function) },
 	{ "file", .type = CELL_TEXT, .at = { 0, 0, 10, 10 }, FIELD(struct finding, file) },
 	{ "line", .type = CELL_COUNT, .at = { 0, 0, 11, 11 }, .none = { 0, 0, 1, 1 },
 	  .make = make_line },
-	{ "fact", .type = CELL_TEXT, .at = { 3, 0, 12, 12 }, .prose = true,
+	{ "fact", .heading = "", .type = CELL_TEXT, .at = { 3, 0, 12, 12 }, .prose = true,
 	  FIELD(struct finding, fact) },
 	{ "advice", .type = CELL_TEXT, .at = { 4, 0, 13, 13 }, .prose = true,
 	  FIELD(struct finding, advice) },
@@ -185,10 +186,114 @@ struct section *section_findings(struct report *r, const struct findings *findin
 	return section_end(s, err);
 }
 
+// Those that the verdict does not say anyway, a line each.
+struct section *section_other_findings(struct report *r, const struct findings *findings,
+                                       const struct verdict *verdict, struct error *err)
+{
+	struct section *s = section_new(r, "findings", "other findings");
+	size_t left = 0;
+
+	s->subtitle = "see bottleneck explain ID";
+	SECTION_COLUMNS(s, columns);
+	section_without(s, "advice");
+	struct section_column *fact = section_column(s, "fact");
+	if (fact) {
+		fact->prose = false;
+		fact->room = 1;
+		fact->clip = CLIP_END;
+	}
+	for (size_t i = 0; i < findings->shown; i++) {
+		const struct finding *finding = &findings->items[i];
+		// How far to trust the numbers is in the limits, unless they are of no use.
+		bool doubt = finding->rule->subject == RULES_QUALITY &&
+		             finding->severity < SEVERITY_ERROR;
+		if (finding == verdict->said || finding == verdict->said_next || doubt)
+			continue;
+		if (s->row_count < VIEW_TOP_BRIEF)
+			section_row(s, finding);
+		else
+			left++;
+	}
+	s->shown = s->row_count != 0;
+	if (left)
+		section_note(s, NOTE_LINE, false, "and %zu more", left);
+	return section_end(s, err);
+}
+
 struct section *section_sheet_findings(struct report *r, struct error *err)
 {
 	const struct findings *findings =
 		keep_findings(r, cut_findings(r->view, r->profile, r->limits, err), err);
 
 	return findings ? section_findings(r, findings, err) : NULL;
+}
+
+// What a page says first.
+struct summary {
+	const struct findings *findings;
+	struct verdict verdict;
+	uint64_t asked, rules;
+};
+
+static void make_verdict(const struct section *s, const void *data, struct section_cell *cell)
+{
+	static const struct section_column sentences[] = {
+		{ "sentence", .type = CELL_TEXT, .at = { [READER_JSON] = 1 },
+		  FIELD(struct verdict, sentence) },
+		{ "next", .type = CELL_TEXT, .at = { [READER_JSON] = 2 },
+		  FIELD(struct verdict, next) },
+	};
+	const struct summary *summary = data;
+	struct section *verdict = section_new(s->report, "verdict", NULL);
+
+	SECTION_COLUMNS(verdict, sentences);
+	section_row(verdict, &summary->verdict);
+	cell->section = verdict;
+}
+
+static void make_findings(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct summary *summary = data;
+
+	cell->section = section_findings(s->report, summary->findings, NULL);
+}
+
+static void make_from(const struct section *s, const void *data, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = ((const struct summary *)data)->findings->from_ns;
+}
+
+struct section *section_summary(struct report *r, struct error *err)
+{
+	static const struct section_column members[] = {
+		{ "verdict", .type = CELL_ROW, .at = { [READER_JSON] = 1 }, .make = make_verdict },
+		{ "findings", .type = CELL_ROWS, .at = { [READER_JSON] = 2 },
+		  .make = make_findings },
+		{ "rules_asked", .type = CELL_COUNT, .at = { [READER_JSON] = 3 },
+		  FIELD(struct summary, asked) },
+		{ "rules", .type = CELL_COUNT, .at = { [READER_JSON] = 4 },
+		  FIELD(struct summary, rules) },
+		{ "findings_from_ns", .type = CELL_NS, .at = { [READER_JSON] = 5 },
+		  .make = make_from },
+	};
+	struct summary *summary = report_take(r, sizeof(*summary));
+	const struct findings *findings =
+		keep_findings(r, cut_findings(r->view, r->profile, r->limits, err), err);
+	struct section *s = section_new(r, "summary", NULL);
+
+	if (!findings)
+		return NULL;
+	if (!summary)
+		return section_end(s, err);
+	summary->findings = findings;
+	summary->rules = rule_count();
+	for (size_t i = 0; i < findings->answer_count; i++)
+		summary->asked += findings->answers[i].state == RULE_SILENT ||
+		                  findings->answers[i].state == RULE_FIRED;
+	if (verdict_find(r->profile, r->view, findings, &summary->verdict, err) < 0)
+		return NULL;
+	SECTION_COLUMNS(s, members);
+	section_row(s, summary);
+	return section_end(s, err);
 }

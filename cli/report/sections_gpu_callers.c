@@ -2,7 +2,7 @@
 // Who launched what ran on GPUs: by function, line, module, file, thread or process.
 #include "cli/report/sections.h"
 
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
 

@@ -2,8 +2,8 @@
 // GPUs, and their streams: how busy they were, and what it was to wait for them.
 #include "cli/report/sections.h"
 
+#include "base/format.h"
 #include "base/share.h"
-#include "cli/format.h"
 #include "cli/report/view.h"
 #include "merge/query/query_gpu.h"
 

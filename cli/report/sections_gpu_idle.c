@@ -2,8 +2,8 @@
 // What GPUs waited for: the work of who launched what came next.
 #include "cli/report/sections.h"
 
+#include "base/format.h"
 #include "base/share.h"
-#include "cli/format.h"
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
 #include "cli/short_name.h"

@@ -2,8 +2,8 @@
 // What GPUs ran: kernels, copies, sets and graphs; and how kernels were launched.
 #include "cli/report/sections.h"
 
+#include "base/format.h"
 #include "base/share.h"
-#include "cli/format.h"
 #include "cli/report/view.h"
 #include "cli/short_name.h"
 #include "merge/query/query_gpu.h"

@@ -3,7 +3,7 @@
 #include "cli/report/sections.h"
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/cut.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"

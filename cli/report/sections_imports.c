@@ -5,8 +5,9 @@
 #include "cli/report/view.h"
 #include "merge/query/query_imports.h"
 
-#define LEAST_PERCENT 2 // of the thread's time: below that imports are no news
-#define ROW_PERCENT   5 // of all imports
+#define LEAST_PERCENT 2  // of the thread's time: below that imports are no news
+#define BRIEF_PERCENT 10 // and in a report of one screen
+#define ROW_PERCENT   5  // of all imports
 #define ROWS_MAX      8
 
 REPORT_KEEPS(import_rows, struct import_rows *);
@@ -81,7 +82,8 @@ struct section *section_imports(struct report *r, struct error *err)
 		return NULL;
 	struct section *s =
 		section_new(r, "imports", r->reader == READER_PAGE ? "Imports" : "imports");
-	s->shown = rows->all && rows->all * 100 >= rows->time * LEAST_PERCENT;
+	unsigned least = r->view->brief ? BRIEF_PERCENT : LEAST_PERCENT;
+	s->shown = rows->all && rows->all * 100 >= rows->time * least;
 	if (!s->shown)
 		return section_end(s, err);
 	s->subtitle = say_whole(r, rows);

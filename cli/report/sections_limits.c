@@ -4,11 +4,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/debug_status.h"
+#include "base/format.h"
 #include "base/op.h"
 #include "base/path.h"
 #include "base/rung.h"
 #include "base/share.h"
-#include "cli/format.h"
 #include "cli/report/overhead.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
@@ -16,7 +17,6 @@
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_ops.h"
 #include "merge/query/query_warmup.h"
-#include "symbolize/symbolizer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 
 #define MODULES_MAX     5 /* lines about libraries without lines; -v: all */
+#define MODULES_BRIEF   3 /* libraries in the one line of a report of one screen */
+#define LIMITS_BRIEF    3 /* and how many limits that has */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
 #define PROCESSES_MANY  100
 #define MODULE_SHARE    0.01             /* below this a library is not worth a line; -v: all */
@@ -40,7 +42,7 @@ static void say_figures(struct section *s, const struct run *run, const struct t
 	// Processes that outlive the first one are in the profile but not in its usage.
 	uint64_t cpu_ns =
 		run->target_cpu_ns > totals->on_cpu_ns ? run->target_cpu_ns : totals->on_cpu_ns;
-	char overhead[64] = "", rate[32] = "", rss[64] = "";
+	char overhead[64] = "", rate[32] = "", rss[96] = "", cut[48] = "";
 
 	// Of a run of milliseconds the start and the end of sampling are most of it: not a rate.
 	if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
@@ -51,14 +53,16 @@ static void say_figures(struct section *s, const struct run *run, const struct t
 		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
 		         format_duration(overhead_ns(run)).text, dot);
 	if (run->peak_rss_bytes)
-		snprintf(rss, sizeof(rss), " %s peak memory %s", dot,
+		snprintf(rss, sizeof(rss), " %s peak RSS %s%s", dot,
+		         totals->processes > 1 ? "of the largest process " : "",
 		         format_bytes(run->peak_rss_bytes).text);
 	if (run->frequency_hz)
 		snprintf(rate, sizeof(rate), " at %u Hz", run->frequency_hz);
-	section_say(s, "%s%s sample%s%s, %s lost %s %.1f %% of stacks cut%s", overhead,
-	            format_count(run->samples).text, run->samples == 1 ? "" : "s", rate,
-	            format_count(run->lost).text, dot, percent_of(run->truncated, run->samples),
-	            rss);
+	double cut_percent = percent_of(run->truncated, run->samples);
+	if (!s->report->view->brief || cut_percent >= 1)
+		snprintf(cut, sizeof(cut), " %s %.1f %% of stacks cut", dot, cut_percent);
+	section_say(s, "%s%s sample%s%s, %s lost%s%s", overhead, format_count(run->samples).text,
+	            run->samples == 1 ? "" : "s", rate, format_count(run->lost).text, cut, rss);
 }
 
 // Where perf events see no kernel, the agent tells for whom it works.
@@ -119,6 +123,46 @@ static const char *lacking(int level)
 	                                : "no names for";
 }
 
+// The kernel and other things in brackets never have lines.
+static bool is_named(const struct module_row *row)
+{
+	return row->path[0] == '[' && row->level >= DEBUG_DYNAMIC;
+}
+
+static bool lacks_lines(const struct module_row *row)
+{
+	return row->level != DEBUG_LINES && !(is_named(row) && !*row->reason);
+}
+
+// "no lines for perl (63.5 %), libm.so.6 (4.2 %): …": those that lack the same as the first.
+static int say_modules_briefly(struct section *s, const struct totals *totals, struct error *err)
+{
+	cleanup(module_rows) struct module_rows *modules = query_modules(s->report->profile, err);
+	uint64_t all = totals->on_cpu_ns + totals->off_cpu_ns;
+	const struct module_row *first = NULL;
+	const char *words = "";
+	size_t count = 0;
+
+	if (!modules)
+		return -1;
+	for (size_t i = 0; i < modules->count && count < MODULES_BRIEF; i++) {
+		const struct module_row *row = &modules->rows[i];
+		if (!lacks_lines(row) || is_named(row) ||
+		    percent_of(row->self_ns, all) < 100 * MODULE_SHARE)
+			continue;
+		if (first &&
+		    (row->level != first->level || strcmp(row->remedy, first->remedy) != 0))
+			continue;
+		first = first ? first : row;
+		words = report_say(s->report, "%s%s%s (%.1f %%)", words, count++ ? ", " : "",
+		                   path_base(row->path), percent_of(row->self_ns, all));
+	}
+	if (first)
+		section_say(s, "%s %s%s%s", lacking(first->level), words,
+		            *first->remedy ? ": " : "", first->remedy);
+	return 0;
+}
+
 static int say_modules(struct section *s, const struct totals *totals, struct error *err)
 {
 	cleanup(module_rows) struct module_rows *modules = query_modules(s->report->profile, err);
@@ -130,13 +174,11 @@ static int say_modules(struct section *s, const struct totals *totals, struct er
 	for (size_t i = 0; i < modules->count; i++) {
 		const struct module_row *row = &modules->rows[i];
 		bool small = percent_of(row->self_ns, all) < 100 * MODULE_SHARE;
-		// The kernel and other things in brackets never have lines.
-		bool named = row->path[0] == '[' && row->level >= DEBUG_DYNAMIC;
-		bool expected = row->level == DEBUG_LINES || (named && !*row->reason);
-		if (expected || (!s->report->view->verbose && (small || shown == MODULES_MAX)))
+		if (!lacks_lines(row) ||
+		    (!s->report->view->verbose && (small || shown == MODULES_MAX)))
 			continue;
 		shown++;
-		if (named) {
+		if (is_named(row)) {
 			section_say(s, "%s (%.1f %%): %s", row->path, percent_of(row->self_ns, all),
 			            row->reason);
 			continue;
@@ -178,7 +220,7 @@ static void say_detail(struct section *s, const struct run *run, const struct to
 		            "%.1f %% of the time was given to callers to keep the call tree small",
 		            percent_of(totals->folded_ns, totals->on_cpu_ns + totals->off_cpu_ns));
 	if (totals->lost_events)
-		section_say(s, "%s events (%s) found no place in the profile: memory was short",
+		section_say(s, "%s events (%s) were dropped: memory was short",
 		            format_count(totals->lost_events).text,
 		            format_duration(totals->lost_ns).text);
 	if (!run->off_cpu_exact && totals->off_cpu_ns)
@@ -221,9 +263,10 @@ static void say_doubts(struct section *s)
 			"its sums are exact",
 			untracked);
 	if (lost >= 100 * MEMORY_SHARE || (s->report->view->verbose && doubts.lost))
-		section_say(s,
-		            "%.1f %% of the samples of allocations found no place in the profile",
-		            lost);
+		section_say(
+			s,
+			"%.1f %% of the samples of allocations were dropped: the profile was full",
+			lost);
 }
 
 static void say_calls(struct section *s, const struct totals *totals)
@@ -345,7 +388,7 @@ static void say_gpu_doubts(struct section *s, const struct gpu_facts *facts)
 		section_say(s, "%s kernels had more launch shapes than are kept apart",
 		            format_count(facts->folded).text);
 	if (facts->lost)
-		section_say(s, "%s GPU activities found no room in the profile",
+		section_say(s, "%s GPU activities were dropped: the profile was full",
 		            format_count(facts->lost).text);
 }
 
@@ -405,6 +448,18 @@ static int say_gpus(struct section *s, struct error *err)
 	return facts->device_count && !managed->count ? say_managed(s, err) : 0;
 }
 
+// One thread waits for no other.
+static int say_wall(struct section *s, const struct totals *totals, struct error *err)
+{
+	const char *why;
+
+	if (section_wall_unknown(s->report, &why, err) < 0)
+		return -1;
+	if (why && totals->threads > 1)
+		section_say(s, "what the end of the run waited for is not known %s", why);
+	return 0;
+}
+
 static int say_all(struct section *s, struct error *err)
 {
 	const struct run *run = profile_run(s->report->profile);
@@ -434,10 +489,37 @@ static int say_all(struct section *s, struct error *err)
 	say_calls(s, totals);
 	say_timeless(s, totals);
 	say_timeline(s, totals);
-	if (say_gpus(s, err) < 0)
+	if (say_gpus(s, err) < 0 || say_wall(s, totals, err) < 0)
 		return -1;
 	say_machine(s, run, totals);
 	say_notes(s, run->notes);
+	return 0;
+}
+
+// What may make the report untrue goes first; what is there to be looked up does not fit.
+static int say_brief(struct section *s, struct error *err)
+{
+	const struct run *run = profile_run(s->report->profile);
+	struct totals totals;
+
+	query_totals(s->report->profile, &totals);
+	say_figures(s, run, &totals);
+	say_rung(s, run);
+	say_lost(s, run);
+	say_machine(s, run, &totals);
+	if (say_modules_briefly(s, &totals, err) < 0)
+		return -1;
+	say_notes(s, run->notes);
+	if (run->rung == RUNG_PERF_USER)
+		say_callless(s, &totals);
+	say_clock(s);
+	say_calls(s, &totals);
+	say_timeless(s, &totals);
+	if (say_gpus(s, err) < 0 || say_wall(s, &totals, err) < 0)
+		return -1;
+	size_t left = section_keep_notes(s, LIMITS_BRIEF, 0);
+	if (left)
+		section_say(s, "%zu more limit%s: bottleneck report", left, left == 1 ? "" : "s");
 	return 0;
 }
 
@@ -446,6 +528,8 @@ struct section *section_limits(struct report *r, struct error *err)
 	struct section *s = section_new(r, "limits", "limits");
 
 	s->shown = true;
+	if (r->view->brief)
+		return say_brief(s, err) < 0 ? NULL : section_end(s, err);
 	if (r->view->from_ns || r->view->to_ns)
 		s->subtitle = "of the whole run";
 	return say_all(s, err) < 0 ? NULL : section_end(s, err);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/share.h"
-#include "cli/report/curves.h"
+#include "cli/report/graphs.h"
 #include "cli/report/row_words.h"
 #include "cli/report/source.h"
 #include "cli/report/view.h"
@@ -340,17 +340,37 @@ static void note_sums(struct section *s, const struct memory *m)
 {
 	const struct memory_rows *rows = m->rows;
 	uint64_t peak = profile_run(m->profile)->peak_rss_bytes;
+	bool several = curves_processes(s->report) > 1;
 	const char *rss =
-		peak ? report_say(s->report, "peak RSS %s; ", format_bytes(peak).text) : "";
+		peak ? report_say(s->report, "peak RSS %s%s; ",
+	                          several ? "of the largest process " : "", format_bytes(peak).text)
+		     : "";
 
 	section_note(s, NOTE_SAY, true,
-	             "%s%s in %s allocations; live at most %s, after %s; %s never freed", rss,
-	             format_bytes(rows->allocated_bytes).text, format_count(rows->allocations).text,
-	             format_bytes(rows->peak_bytes).text, format_duration(rows->peak_ns).text,
-	             format_bytes(rows->end_bytes).text);
+	             "%s%s%s in %s allocations; live at most %s, after %s; %s never freed", rss,
+	             several ? "all processes: " : "", format_bytes(rows->allocated_bytes).text,
+	             format_count(rows->allocations).text, format_bytes(rows->peak_bytes).text,
+	             format_duration(rows->peak_ns).text, format_bytes(rows->end_bytes).text);
 }
 
-const char *memory_alive(struct report *r, enum memory_by by, struct error *err)
+// The same in one line, for a report of one screen.
+static void note_brief(struct section *s, const struct memory_rows *rows)
+{
+	uint64_t peak = profile_run(s->report->profile)->peak_rss_bytes;
+	bool several = curves_processes(s->report) > 1;
+	const char *rss =
+		peak ? report_say(s->report, "peak RSS %s%s; ",
+	                          several ? "of the largest process " : "", format_bytes(peak).text)
+		     : "";
+
+	section_note(s, NOTE_SAY, true, "%slive at most %s, after %s; %s in %s allocations", rss,
+	             format_bytes(rows->peak_bytes).text, format_duration(rows->peak_ns).text,
+	             format_bytes(rows->allocated_bytes).text,
+	             format_count(rows->allocations).text);
+}
+
+// NULL on error.
+static const char *alive_by(struct report *r, enum memory_by by, struct error *err)
 {
 	const struct memory_rows *rows =
 		keep_memory_rows(r, query_memory(r->profile, by, true, err), err);
@@ -378,13 +398,19 @@ const char *memory_alive(struct report *r, enum memory_by by, struct error *err)
 	return words;
 }
 
+int section_memory_alive(struct report *r, const char **lines, const char **ops, struct error *err)
+{
+	*lines = alive_by(r, MEMORY_BY_LINE, err);
+	*ops = *lines ? alive_by(r, MEMORY_BY_OP, err) : NULL;
+	return *ops ? 0 : -1;
+}
+
 // By lines, and by ops where there are some.
 static int note_alive(struct section *s, struct error *err)
 {
-	const char *lines = memory_alive(s->report, MEMORY_BY_LINE, err);
-	const char *ops = lines ? memory_alive(s->report, MEMORY_BY_OP, err) : NULL;
+	const char *lines, *ops;
 
-	if (!ops)
+	if (section_memory_alive(s->report, &lines, &ops, err) < 0)
 		return -1;
 	if (*lines)
 		section_note(s, NOTE_SAY, true,
@@ -430,6 +456,10 @@ struct section *section_memory(struct report *r, struct error *err)
 	s->shown = asked || is_worth_it(m.rows);
 	if (!s->shown)
 		return section_end(s, err);
+	if (r->view->brief && m.rows->allocations) {
+		note_brief(s, m.rows);
+		return section_end(s, err);
+	}
 	s->context = &m;
 	m.samples = asked ? 1 : ROW_SAMPLES_MIN;
 	SECTION_COLUMNS(s, memory_columns);
@@ -439,6 +469,6 @@ struct section *section_memory(struct report *r, struct error *err)
 			return NULL;
 	} else
 		section_note(s, NOTE_SAY, false,
-		             "No allocation was seen: see MEMORY in bottleneck-ops(7).");
+		             "No allocations were recorded: see MEMORY in bottleneck-ops(7).");
 	return section_end(s, err);
 }

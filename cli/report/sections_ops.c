@@ -21,7 +21,8 @@
 #define FIRST_NS_MIN   NS_PER_MS
 #define FIRST_OF_CALLS 3
 
-#define NAME_WIDTH     32 /* longer ones do not push numbers out */
+#define BRIEF_SHARE    0.05 /* of its threads' time, by one op: less needs no table in one screen */
+#define NAME_WIDTH     32   /* longer ones do not push numbers out */
 #define PLACE_WIDTH    18
 #define STACK_WIDTH    48
 #define BACKWARD       "backward of "
@@ -326,6 +327,34 @@ struct section *section_sheet_op_shapes(struct report *r, struct error *err)
 	return ops_sheet(r, "op_shapes", OPS_BY_SHAPE, err);
 }
 
+// Whether any of them is a torch.nn.Module, and not what is in none.
+static bool has_modules(const struct op_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].name[0] != '[')
+			return true;
+	return false;
+}
+
+struct section *section_op_modules(struct report *r, struct error *err)
+{
+	struct ops ops = { .query = view_op_query(r->view) };
+
+	ops.query.by = OPS_BY_MODULE;
+	ops.query.sort = r->reader == READER_PAGE ? OPS_SORT_TOTAL : OPS_SORT_SELF;
+	ops.all = keep_op_rows(r, query_ops(r->profile, &ops.query, err), err);
+	if (!ops.all)
+		return NULL;
+	struct section *s = new_section(r, &ops, "op_modules", "Modules");
+	s->subtitle = "torch.nn.Module, exact times of their ops; total: with the modules within";
+	struct section_column *name = section_column(s, "name");
+	if (r->reader == READER_PAGE && name)
+		name->page_heading = "module";
+	if (has_modules(ops.all))
+		section_all_rows(s, ops.all->rows, ops.all->count, sizeof(*ops.all->rows));
+	return section_end(s, err);
+}
+
 // What the table's shares are of, and whose view it is.
 static const char *say_whole(struct report *r, const struct ops *ops)
 {
@@ -531,6 +560,18 @@ static void note_pauses(struct section *s, const struct ops *ops)
 	}
 }
 
+// One op at least has a part of the time that is worth a table.
+static bool matter(const struct ops *ops)
+{
+	for (size_t i = 0; i < ops->count; i++) {
+		const struct op_row *row = ops->rows[i];
+		uint64_t ns = row->total_ns > row->self_ns ? row->total_ns : row->self_ns;
+		if (row->gpu_ns || share_of(ns, ops->all->wall_ns) >= BRIEF_SHARE)
+			return true;
+	}
+	return false;
+}
+
 static void say_none(struct section *s, const struct ops *ops)
 {
 	s->shown = view_table(ops->view) == VIEW_TABLE_OPS;
@@ -575,7 +616,7 @@ struct section *section_ops(struct report *r, struct error *err)
 		say_none(s, &ops);
 		return section_end(s, err);
 	}
-	s->shown = true;
+	s->shown = !r->view->brief || matter(&ops);
 	s->subtitle = say_whole(r, &ops);
 	choose_columns(s, &ops);
 	add_rows(s, &ops);

@@ -2,7 +2,7 @@
 // The ranks of a merged profile: who works, who waits, and where they differ.
 #include "cli/report/sections.h"
 
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/view.h"
 #include "merge/query/query_ranks.h"
 

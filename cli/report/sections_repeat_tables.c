@@ -43,6 +43,7 @@ static const struct section_column run_columns[] = {
 	{ "calls", .type = CELL_COUNT, SHEET(9), KNOWN, FIELD(struct repeat, calls) },
 	{ "calls_ns", .type = CELL_NS, SHEET(10), KNOWN, FIELD(struct repeat, calls_ns) },
 	{ "median_call_ns", .type = CELL_NS, SHEET(11), KNOWN, FIELD(struct repeat, call_ns) },
+	{ "range_cost_ns", .type = CELL_NS, SHEET(12), KNOWN, FIELD(struct repeat, cost_ns) },
 };
 
 struct section *section_repeat_runs(struct report *r, struct error *err)
@@ -189,8 +190,7 @@ struct section *section_repeat_ratios(struct report *r, struct error *err)
 	SECTION_COLUMNS(s, ratio_columns);
 	for (size_t i = 1; i < rows->count && i < REPEAT_SIDES_MAX; i++) {
 		struct spread spread;
-		if (query_repeat_ratio(r->profile, 1, (uint32_t)i + 1,
-		                       repeat_metric_of(&rows->rows[0]), &spread, err) < 0)
+		if (query_repeat_ratio(r->profile, 1, (uint32_t)i + 1, &spread, err) < 0)
 			return NULL;
 		const struct quotient q = { .base = 1,
 			                    .other = i + 1,

@@ -3,7 +3,7 @@
 #include "cli/report/sections.h"
 
 #include "base/clock.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_repeats.h"
 
@@ -14,19 +14,20 @@
 
 #define SHORT_NS      (5 * NS_PER_MS) // below, most of a run is the start of a process (hyperfine's)
 #define OTHERS        0.1             // of all CPUs, for other programs: worth a word
-#define SHORT_CALL_NS (10 * NS_PER_US) // of a range: a hook is a per cent of that, or more
+#define SHORT_CALL_NS (50 * NS_PER_US) // of a range: recording is a per mille of that, or more
 #define OTHERS_NS     NS_PER_SEC       // the machine counts too coarsely for less
 #define BUSY_CPUS     1.05
 #define DOUBTS_MAX    4 // sides whose doubts are said one by one
 
 REPORT_KEEPS(repeat_rows, struct repeat_rows *);
 
-// One side of what is measured: "A", "B" where there are several, else "". Of a statement that is
-// measured several times all have one letter.
+// One side of what is measured: "A", "B" where there are several, else "". What is measured with
+// several values or numbers of threads has one letter.
 struct side {
 	const char *letter;
 	const char *threads; /* "2 threads"; NULL: there is one number of them */
 	const struct repeat_row *row;
+	bool mixed; /* there are commands and statements */
 };
 
 static const struct spread *main_spread(const struct repeat_row *row)
@@ -41,7 +42,10 @@ static uint64_t ns_of(double value)
 
 static bool is_same_code(const struct repeat_row *a, const struct repeat_row *b)
 {
-	return a->language && a->language == b->language && strcmp(a->command, b->command) == 0;
+	// The same command twice, with the same threads, is compared with itself.
+	bool again = a->language || a->threads != b->threads;
+
+	return again && a->language == b->language && strcmp(a->command, b->command) == 0;
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -49,7 +53,7 @@ static bool is_same_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-// The first row of the same statement; INDEX itself for a command.
+// The first row of the same statement or command.
 static size_t first_of(const struct repeat_rows *rows, size_t index)
 {
 	size_t i = 0;
@@ -79,10 +83,28 @@ static bool has_groups(const struct repeat_rows *rows)
 	return false;
 }
 
+// Whether commands and statements were measured in turns.
+static bool are_mixed(const struct repeat_rows *rows)
+{
+	for (size_t i = 1; i < rows->count; i++)
+		if (!rows->rows[i].language != !rows->rows[0].language)
+			return true;
+	return false;
+}
+
+// The first statement; NULL if there is none.
+static const struct repeat_row *first_statement(const struct repeat_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (rows->rows[i].language)
+			return &rows->rows[i];
+	return NULL;
+}
+
 static struct side side_at(struct report *r, const struct repeat_rows *rows, size_t index)
 {
 	size_t place = count_codes(rows, first_of(rows, index));
-	struct side side = { .letter = "", .row = &rows->rows[index] };
+	struct side side = { .letter = "", .row = &rows->rows[index], .mixed = are_mixed(rows) };
 
 	if (count_codes(rows, rows->count) > 1)
 		side.letter = place < 26 ? report_say(r, "%c", 'A' + (char)place)
@@ -130,26 +152,51 @@ static const char *flatten(struct report *r, const char *code)
 	return flat;
 }
 
-static struct section *make_sides(struct report *r, const struct repeat_rows *rows)
+// "10 runs of each, in turns", "12 to 900 runs and blocks of each, in turns"
+static const char *say_counts(struct report *r, const struct repeat_rows *rows)
 {
 	const struct repeat_row *first = &rows->rows[0];
-	const char *what = first->language ? "block" : "run";
 	uint32_t least = first->runs, most = first->runs;
-	struct section *s = section_new(r, "sides", NULL);
+	const char *what = are_mixed(rows) ? "runs and blocks" : first->language ? "block" : "run";
 
-	s->form = SECTION_SIDES;
-	s->shown = true;
 	for (size_t i = 0; i < rows->count; i++) {
 		least = rows->rows[i].runs < least ? rows->rows[i].runs : least;
 		most = rows->rows[i].runs > most ? rows->rows[i].runs : most;
 	}
 	// Runs that fail do not count: the number is that of the first command.
-	if (!first->language)
+	if (!first_statement(rows))
 		least = most = first->runs;
-	s->title =
-		report_say(r, "bottleneck bench: %s%s%s %s%s%s", format_count(least).text,
-	                   least < most ? " to " : "", least < most ? format_count(most).text : "",
-	                   what, most == 1 ? "" : "s", rows->count > 1 ? " of each, in turns" : "");
+	return report_say(r, "%s%s%s %s%s%s", format_count(least).text, least < most ? " to " : "",
+	                  least < most ? format_count(most).text : "", what,
+	                  most == 1 || are_mixed(rows) ? "" : "s",
+	                  rows->count > 1 ? " of each, in turns" : "");
+}
+
+// What all statements have in common, and what is measured of them.
+static void say_statements(struct section *s, const struct repeat_rows *rows)
+{
+	const struct repeat_row *first = first_statement(rows);
+	const char *language = first->language == REPEAT_CXX ? "C++" : "Python";
+	const char *of = are_mixed(rows) ? "of each block the time of a call, of commands the time "
+	                                   "of a run"
+	                                 : "of each block the time of a call";
+
+	if (first->setup)
+		section_say(s, "setup: %s", flatten(s->report, first->setup));
+	if (side_at(s->report, rows, (size_t)(first - rows->rows)).threads)
+		section_say(s, "%s; %s", language, of);
+	else
+		section_say(s, "%s, %u thread%s of libraries; %s", language, first->threads,
+		            first->threads == 1 ? "" : "s", of);
+}
+
+static struct section *make_sides(struct report *r, const struct repeat_rows *rows)
+{
+	struct section *s = section_new(r, "sides", NULL);
+
+	s->form = SECTION_SIDES;
+	s->shown = true;
+	s->title = report_say(r, "bottleneck bench: %s", say_counts(r, rows));
 	s->subtitle = report_say(r, "%s", format_duration(profile_run(r->profile)->wall_ns).text);
 	SECTION_COLUMNS(s, side_columns);
 	for (size_t i = 0; i < rows->count; i++) {
@@ -159,16 +206,10 @@ static struct section *make_sides(struct report *r, const struct repeat_rows *ro
 		side.threads = flatten(r, side.row->command);
 		section_row(s, &side);
 	}
-	if (first->range)
-		section_say(s, "times of calls of %s; of each run the median", first->range);
-	if (first->language && first->setup)
-		section_say(s, "setup: %s", flatten(r, first->setup));
-	const char *language = first->language == REPEAT_CXX ? "C++" : "Python";
-	if (first->language && side_at(r, rows, 0).threads)
-		section_say(s, "%s; of each block the time of a call", language);
-	else if (first->language)
-		section_say(s, "%s, %u thread%s of libraries; of each block the time of a call",
-		            language, first->threads, first->threads == 1 ? "" : "s");
+	if (rows->rows[0].range)
+		section_say(s, "times of calls of %s; of each run the median", rows->rows[0].range);
+	if (first_statement(rows))
+		say_statements(s, rows);
 	return s;
 }
 
@@ -200,10 +241,9 @@ static int digits_of(double ratio)
 static int say_pair(struct section *s, const struct repeat_rows *rows, size_t other,
                     struct error *err)
 {
-	enum repeat_metric metric = repeat_metric_of(&rows->rows[0]);
 	struct spread r;
 
-	if (query_repeat_ratio(s->report->profile, 1, (uint32_t)other + 1, metric, &r, err) < 0)
+	if (query_repeat_ratio(s->report->profile, 1, (uint32_t)other + 1, &r, err) < 0)
 		return -1;
 	const char *name = side_at(s->report, rows, other).letter;
 	if (r.count < SPREAD_COUNT_MIN)
@@ -265,8 +305,8 @@ static int say_fastest(struct section *s, const struct repeat_rows *rows, struct
 		struct spread r;
 		if (i == best)
 			continue;
-		if (query_repeat_ratio(s->report->profile, (uint32_t)best + 1, (uint32_t)i + 1,
-		                       repeat_metric_of(&rows->rows[0]), &r, err) < 0)
+		if (query_repeat_ratio(s->report->profile, (uint32_t)best + 1, (uint32_t)i + 1, &r,
+		                       err) < 0)
 			return -1;
 		if (r.count < SPREAD_COUNT_MIN)
 			text = report_say(s->report, "%s%s%s takes %.2f times as long", text, sep,
@@ -285,7 +325,7 @@ static int say_fastest(struct section *s, const struct repeat_rows *rows, struct
 	return 0;
 }
 
-/* Statements by variant, with threads as columns. */
+/* Statements by variant, and commands, with threads as columns. */
 
 #define COMPARED_MAX 16
 
@@ -306,8 +346,8 @@ static const char *say_compared(struct report *r, const struct repeat_rows *rows
 	if (!of->count)
 		return NULL;
 	if (!star) {
-		if (query_repeat_ratio(r->profile, (uint32_t)best + 1, (uint32_t)index + 1,
-		                       REPEAT_CALL, &ratio, err) < 0)
+		if (query_repeat_ratio(r->profile, (uint32_t)best + 1, (uint32_t)index + 1, &ratio,
+		                       err) < 0)
 			return NULL;
 		star = ratio.count >= SPREAD_COUNT_MIN && ratio.low <= 1;
 	}
@@ -315,6 +355,14 @@ static const char *say_compared(struct report *r, const struct repeat_rows *rows
 	                  count_codes(rows, rows->count) < 2 ? ""
 	                  : star                             ? " *"
 	                                                     : "  ");
+}
+
+// Whether I and J differ in their number of threads at most.
+static bool is_one_line(const struct repeat_rows *rows, size_t i, size_t j)
+{
+	const struct repeat_row *a = &rows->rows[i], *b = &rows->rows[j];
+
+	return i == j || (is_same_code(a, b) && is_same_text(a->variant, b->variant));
 }
 
 static struct section *make_compared(struct report *r, const struct repeat_rows *rows,
@@ -327,7 +375,10 @@ static struct section *make_compared(struct report *r, const struct repeat_rows 
 		  FIELD(struct compared, variant) },
 	};
 	struct section_column *columns = report_take(r, COMPARED_MAX * sizeof(*columns));
-	struct section *s = section_new(r, "compared", "median of a call");
+	struct section *s = section_new(r, "compared",
+	                                are_mixed(rows)         ? "median of a run, or of a call"
+	                                : first_statement(rows) ? "median of a call"
+	                                                        : "median of a run");
 	uint32_t threads[COMPARED_MAX];
 	size_t count = 0;
 
@@ -361,13 +412,10 @@ static struct section *make_compared(struct report *r, const struct repeat_rows 
 		struct compared line = { side_at(r, rows, i).letter, row->variant, { NULL } };
 		bool seen = false;
 		for (size_t j = 0; j < i; j++)
-			seen |= is_same_code(&rows->rows[j], row) &&
-			        is_same_text(rows->rows[j].variant, row->variant);
+			seen |= is_one_line(rows, i, j);
 		for (size_t j = i; j < rows->count && !seen; j++)
 			for (size_t k = 0; k < count; k++)
-				if (is_same_code(&rows->rows[j], row) &&
-				    is_same_text(rows->rows[j].variant, row->variant) &&
-				    rows->rows[j].threads == threads[k])
+				if (is_one_line(rows, i, j) && rows->rows[j].threads == threads[k])
 					line.cells[k] = say_compared(r, rows, j, err);
 		if (!seen)
 			section_row(s, &line);
@@ -403,6 +451,16 @@ static void make_variant(const struct section *s, const void *data, struct secti
 
 	(void)s;
 	cell->text = side->row->variant;
+}
+
+// Where there are both.
+static void make_of(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct side *side = data;
+
+	(void)s;
+	if (side->mixed)
+		cell->text = side->row->language ? "call" : "run";
 }
 
 static void make_iqr(const struct section *s, const void *data, struct section_cell *cell)
@@ -474,6 +532,7 @@ static void make_peak(const struct section *s, const void *side, struct section_
 
 static const struct section_column columns[] = {
 	{ "letter", .heading = "", .type = CELL_TEXT, .at = { 1 }, FIELD(struct side, letter) },
+	{ "of", .heading = "of", .type = CELL_TEXT, .at = { 1 }, .if_any = true, .make = make_of },
 	{ "variant", .heading = "", .type = CELL_TEXT, .at = { 1 }, .if_any = true,
 	  .make = make_variant },
 	{ "threads", .heading = "threads", .type = CELL_TEXT, .at = { 1 }, .right = true,
@@ -503,7 +562,8 @@ static const struct section_column call_columns[] = {
 };
 
 static const struct section_column statement_columns[] = {
-	{ "calls", .heading = "calls", .type = CELL_COUNT, .at = { 7 }, .make = make_calls },
+	{ "calls", .heading = "calls", .type = CELL_COUNT, .at = { 7 }, .nothing = "-",
+	  .none = { 1 }, .make = make_calls },
 	{ "peak_rss", .heading = "peak RSS", .type = CELL_BYTES, .at = { 8 }, .make = make_peak },
 };
 
@@ -513,7 +573,7 @@ static struct section *make_table(struct report *r, const struct repeat_rows *ro
 
 	s->shown = true;
 	SECTION_COLUMNS(s, columns);
-	if (rows->rows[0].language)
+	if (first_statement(rows))
 		SECTION_COLUMNS(s, statement_columns);
 	else if (rows->rows[0].range)
 		SECTION_COLUMNS(s, call_columns);
@@ -525,6 +585,34 @@ static struct section *make_table(struct report *r, const struct repeat_rows *ro
 			section_row(s, &side);
 	}
 	return s;
+}
+
+// What recording has cost, where that matters.
+static void say_cost(struct section *s, const struct repeat_row *row, const char *name)
+{
+	const struct spread *of = main_spread(row);
+	const char *sep = *name ? ": " : "";
+	double recorded = of->median + (double)row->cost_ns;
+
+	if (!of->count || recorded >= SHORT_CALL_NS)
+		return;
+	if (row->cost == REPEAT_COST_UNKNOWN)
+		section_say(s,
+		            "%s%sWhat recording a call costs could not be measured: some 20 to 200 "
+		            "ns are part of the times. --stmt measures without.",
+		            name, sep);
+	else
+		section_say(s,
+		            "%s%sRecording took %s of each call, by empty ranges in the same runs: "
+		            "that is subtracted%s.",
+		            name, sep,
+		            format_measured((double)row->cost_ns,
+		                            format_measured_unit((double)row->cost_ns, 0))
+		                    .text,
+		            row->cost == REPEAT_COST_WHOLE
+		                    ? ""
+		                    : ", but not what the program takes to get there. --stmt "
+		                      "measures without");
 }
 
 // What makes the figures worth less, and what to do about it.
@@ -561,11 +649,8 @@ static void say_doubts(struct section *s, const struct repeat_row *row, const ch
 			"%s%sA run takes less than 5 ms: most of that is the start of a process. "
 			"--range measures a part of it.",
 			name, sep);
-	if (row->range && of->count && of->median < SHORT_CALL_NS)
-		section_say(s,
-		            "%s%sA call takes less than 10 us: what recording it costs, some 20 to "
-		            "200 ns, is part of that. --stmt measures without.",
-		            name, sep);
+	if (row->range)
+		say_cost(s, row, name);
 	if (row->failed)
 		section_say(s, "%s%s%u runs failed, and do not count.", name, sep, row->failed);
 }
@@ -643,7 +728,7 @@ struct section *section_repeats(struct report *r, struct error *err)
 	say_others(doubts, rows);
 	sides->next = verdict;
 	verdict->next = table;
-	if (has_groups(rows)) {
+	if (has_groups(rows) || are_mixed(rows)) {
 		verdict->next = make_compared(r, rows, err);
 		if (!verdict->next)
 			return NULL;

@@ -4,14 +4,15 @@
 #include "cli/report/sections.h"
 
 #include "base/clock.h"
+#include "base/debug_status.h"
 #include "base/error.h"
 #include "cli/report/overhead.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
 #include "merge/query/query_contention.h"
+#include "merge/query/query_curves.h"
 #include "merge/table/clocks.h"
 #include "merge/table/contention.h"
-#include "symbolize/symbolizer.h"
 
 #include <string.h>
 #include <sys/wait.h>
@@ -29,6 +30,7 @@ struct outcome {
 	struct run run;
 	struct totals totals;
 	const char *cut;
+	uint64_t sum_rss_bytes; /* the peak of what all processes had at one moment */
 };
 
 static void make_exit_status(const struct section *s, const void *data, struct section_cell *cell)
@@ -94,7 +96,7 @@ static const struct section_column run_columns[] = {
 	{ "on_cpu_ns", .type = CELL_NS, SHEET(9), FIELD(struct outcome, totals.on_cpu_ns) },
 	{ "off_cpu_ns", .type = CELL_NS, SHEET(10), FIELD(struct outcome, totals.off_cpu_ns) },
 	{ "runnable_ns", .type = CELL_NS, SHEET(11), FIELD(struct outcome, totals.runnable_ns) },
-	{ "peak_rss_bytes", .type = CELL_BYTES, SHEET(12), KNOWN,
+	{ "peak_rss_bytes", .type = CELL_BYTES, AT(12, 17), KNOWN,
 	  FIELD(struct outcome, run.peak_rss_bytes) },
 	{ "frequency_hz", .type = CELL_COUNT, SHEET(13), KNOWN,
 	  FIELD(struct outcome, run.frequency_hz) },
@@ -125,13 +127,28 @@ static const struct section_column run_columns[] = {
 	{ "memory_limit_hits", .type = CELL_COUNT, SHEET(34),
 	  FIELD(struct outcome, run.memory_limit_hits) },
 	{ "memory_kills", .type = CELL_COUNT, SHEET(35), FIELD(struct outcome, run.memory_kills) },
+	{ "all_processes_peak_rss_bytes", .type = CELL_BYTES, AT(36, 18), KNOWN,
+	  FIELD(struct outcome, sum_rss_bytes) },
 };
+
+// The peak of what all processes had at one moment, as far as that was looked at. -1 on error.
+static int add_sum(const struct profile *profile, struct outcome *outcome, struct error *err)
+{
+	cleanup(memory_curves) struct memory_curves *all = query_curves(profile, err);
+
+	for (uint32_t i = 0; all && i < all->count; i++)
+		if (all->of[i].kind == CURVE_RSS)
+			outcome->sum_rss_bytes = all->of[i].peak_bytes;
+	return all ? 0 : -1;
+}
 
 struct section *section_sheet_run(struct report *r, struct error *err)
 {
 	struct outcome outcome = { .run = *profile_run(r->profile), .cut = r->cut };
 	struct section *s = section_new(r, "run", NULL);
 
+	if (add_sum(r->profile, &outcome, err) < 0)
+		return NULL;
 	query_totals(r->profile, &outcome.totals);
 	SECTION_COLUMNS(s, run_columns);
 	section_row(s, &outcome);
@@ -140,9 +157,11 @@ struct section *section_sheet_run(struct report *r, struct error *err)
 
 struct section *section_run(struct report *r, struct error *err)
 {
-	const struct outcome outcome = { .run = *profile_run(r->profile) };
+	struct outcome outcome = { .run = *profile_run(r->profile) };
 	struct section *s = section_new(r, "run", NULL);
 
+	if (add_sum(r->profile, &outcome, err) < 0)
+		return NULL;
 	SECTION_COLUMNS(s, run_columns);
 	if (!outcome.run.has_rank)
 		section_without(s, "rank");
@@ -155,7 +174,9 @@ struct section *section_run(struct report *r, struct error *err)
 static void make_run(const struct section *s, const void *row, struct section_cell *cell)
 {
 	(void)row;
-	cell->section = section_run(s->report, NULL);
+	struct error err;
+
+	cell->section = section_run(s->report, &err);
 }
 
 #define PAGE(place) .at = { [READER_PAGE] = (place) }

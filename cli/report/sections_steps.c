@@ -65,7 +65,7 @@ static void make_ratio(const struct section *s, const void *data, struct section
 	const struct run_step *step = data;
 	const struct step *own = s->context;
 
-	cell->number = (double)step->ns / (double)own->steps->median_ns;
+	cell->number = (double)step->ns / (double)step_usual_ns(own->steps, step);
 }
 
 static void make_excess(const struct section *s, const void *row, struct section_cell *cell)
@@ -183,6 +183,24 @@ static void make_unplaced(const struct section *s, const void *row, struct secti
 	cell->count = query_unplaced_waits(s->report->profile, row);
 }
 
+static void make_short(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = (uint64_t)((const struct steps *)row)->lengths.brief.median;
+}
+
+static void make_long(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = (uint64_t)((const struct steps *)row)->lengths.lengthy.median;
+}
+
+static void make_limit(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)s;
+	cell->count = (uint64_t)((const struct steps *)row)->lengths.limit;
+}
+
 static void make_parts_steps(const struct section *s, const void *row, struct section_cell *cell)
 {
 	(void)row;
@@ -217,7 +235,19 @@ static const struct section_column series_columns[] = {
 	{ "max_ns", .type = CELL_NS, .at = { 0, 0, 18, 18 }, FIELD(struct steps, max_ns) },
 	{ "parts_steps", .type = CELL_COUNT, .at = { 0, 0, 19, 19 }, .make = make_parts_steps },
 	{ "unplaced_wait_ns", .type = CELL_NS, .at = { 0, 0, 27, 27 }, .make = make_unplaced },
-	EACH_STEP_PART(PART_SUM)
+	EACH_STEP_PART(PART_SUM){ "short_steps", .type = CELL_COUNT, .at = { 0, 15, 28, 28 },
+	                          .none = { 0, 0, 1, 1 },
+	                          FIELD(struct steps, lengths.brief.count) },
+	{ "short_median_ns", .type = CELL_NS, .at = { 0, 16, 29, 29 }, .none = { 0, 0, 1, 1 },
+	  .make = make_short },
+	{ "long_steps", .type = CELL_COUNT, .at = { 0, 17, 30, 30 }, .none = { 0, 0, 1, 1 },
+	  FIELD(struct steps, lengths.lengthy.count) },
+	{ "long_median_ns", .type = CELL_NS, .at = { 0, 18, 31, 31 }, .none = { 0, 0, 1, 1 },
+	  .make = make_long },
+	{ "long_from_ns", .type = CELL_NS, .at = { 0, 19, 32, 32 }, .none = { 0, 0, 1, 1 },
+	  .make = make_limit },
+	{ "every", .type = CELL_COUNT, .at = { 0, 20, 33, 33 }, .none = { 0, 0, 1, 1 },
+	  FIELD(struct steps, lengths.every) },
 };
 
 static const struct steps *find(struct report *r, struct error *err)
@@ -271,9 +301,21 @@ struct section *section_step_series(struct report *r, struct error *err)
 	return section_end(s, err);
 }
 
+static double percent_within(double q1, double median, double q3)
+{
+	return median > 0 ? 100 * (q3 - q1) / median : 0;
+}
+
+// Of steps of two lengths, that of those that spread more.
 static double spread(const struct steps *s)
 {
-	return s->median_ns ? 100 * (double)(s->q3_ns - s->q1_ns) / (double)s->median_ns : 0;
+	const struct length *brief = &s->lengths.brief, *lengthy = &s->lengths.lengthy;
+
+	if (!steps_have_two_lengths(s))
+		return percent_within((double)s->q1_ns, (double)s->median_ns, (double)s->q3_ns);
+	double a = percent_within(brief->q1, brief->median, brief->q3);
+	double b = percent_within(lengthy->q1, lengthy->median, lengthy->q3);
+	return a > b ? a : b;
 }
 
 // "main (app.c:12-30)"
@@ -308,27 +350,31 @@ static void head(struct section *s, const struct steps *steps)
 	s->subtitle = report_say(s->report, "%s", note);
 }
 
-static void say_figures(struct section *s, const struct steps *steps)
+// "45 of 40.1 ms (the middle half within 2.1 %)"
+static const char *say_length(const struct section *s, const struct length *l)
 {
-	double percent = spread(steps);
+	return report_say(s->report, "%s of %s (the middle half within %.1f %%)",
+	                  format_count(l->count).text, format_duration((uint64_t)l->median).text,
+	                  percent_within(l->q1, l->median, l->q3));
+}
 
-	section_note(s, NOTE_SAY, true,
-	             "%s, median %s, the middle half within %s (%.1f %%), 95 %% up to %s, %s to %s",
-	             format_count(steps->calls).text, format_duration(steps->median_ns).text,
-	             format_duration(steps->q3_ns - steps->q1_ns).text, percent,
-	             format_duration(steps->p95_ns).text, format_duration(steps->min_ns).text,
+// One median would be that of neither.
+static void say_lengths(struct section *s, const struct steps *steps)
+{
+	const struct two_lengths *l = &steps->lengths;
+	bool rare = l->lengthy.count <= l->brief.count;
+	const char *every = "";
+
+	if (l->every)
+		every = report_say(s->report, "; each %zu%s is %s", l->every,
+		                   l->every == 2   ? "nd"
+		                   : l->every == 3 ? "rd"
+		                                   : "th",
+		                   rare ? "long" : "short");
+	section_note(s, NOTE_SAY, true, "%s, of two lengths: %s, and %s%s; %s to %s",
+	             format_count(steps->calls).text, say_length(s, &l->brief),
+	             say_length(s, &l->lengthy), every, format_duration(steps->min_ns).text,
 	             format_duration(steps->max_ns).text);
-	if (steps->bin_ns)
-		section_note(s, NOTE_SAY, true,
-		             "Each is known to %s; the pattern of samples repeats so often.",
-		             format_duration(steps->bin_ns).text);
-	if (steps->q3_ns - steps->q1_ns <= NOISE_BINS * steps->bin_ns)
-		return;
-	if (percent > VERY_UNSTEADY)
-		section_note(s, NOTE_SAY, true,
-		             "They vary very much: one run tells little of another.");
-	else if (percent > UNSTEADY)
-		section_note(s, NOTE_SAY, true, "They vary: compare medians of several runs.");
 }
 
 // "6.04 ms decode app.c:12 > read_block: locks"
@@ -371,7 +417,8 @@ static size_t next_slowest(const struct steps *s, const size_t *before, size_t c
 		bool known = false;
 		for (size_t j = 0; j < count; j++)
 			known |= before[j] == i;
-		if (!known && (double)s->steps[i].ns >= SLOW * (double)s->median_ns &&
+		if (!known &&
+		    (double)s->steps[i].ns >= SLOW * (double)step_usual_ns(s, &s->steps[i]) &&
 		    (best == s->count || s->steps[i].ns > s->steps[best].ns))
 			best = i;
 	}
@@ -400,6 +447,72 @@ static int add_slowest(struct section *s, const struct steps *steps, size_t show
 	return count;
 }
 
+static double distance_to_long(const struct steps *s, size_t index)
+{
+	double ns = (double)s->steps[index].ns;
+
+	return ns > s->lengths.lengthy.median ? ns - s->lengths.lengthy.median
+	                                      : s->lengths.lengthy.median - ns;
+}
+
+// What the long ones do that the others do not: by that which is nearest to their median.
+static int say_long(struct section *s, const struct steps *steps, struct error *err)
+{
+	size_t best = steps->count;
+
+	for (size_t i = 0; i < steps->count; i++)
+		if (step_is_long(steps, &steps->steps[i]) && steps->steps[i].calls == 1 &&
+		    (best == steps->count ||
+		     distance_to_long(steps, i) < distance_to_long(steps, best)))
+			best = i;
+	if (best == steps->count)
+		return 0;
+	struct step_excess excesses[STEP_EXCESSES];
+	int count = steps_explain(s->report->profile, steps, best, 1, excesses, err);
+	const char *words = "";
+	for (int i = 0; i < count; i++) {
+		char excess[EXCESS_MAX];
+		describe_excess(s->report, &excesses[i], excess, sizeof(excess));
+		words = report_say(s->report, "%s%s%s", words, i ? ", " : "", excess);
+	}
+	if (count > 0)
+		section_note(s, NOTE_SAY, true,
+		             "A long one (step %s) spends more than others on: %s",
+		             format_count(steps->steps[best].first).text, words);
+	return count < 0 ? -1 : 0;
+}
+
+static int say_figures(struct section *s, const struct steps *steps, struct error *err)
+{
+	double percent = spread(steps);
+
+	if (steps_have_two_lengths(steps))
+		say_lengths(s, steps);
+	if (steps_have_two_lengths(steps) && say_long(s, steps, err) < 0)
+		return -1;
+	if (!steps_have_two_lengths(steps))
+		section_note(
+			s, NOTE_SAY, true,
+			"%s, median %s, the middle half within %s (%.1f %%), 95 %% up to %s, "
+			"%s to %s",
+			format_count(steps->calls).text, format_duration(steps->median_ns).text,
+			format_duration(steps->q3_ns - steps->q1_ns).text, percent,
+			format_duration(steps->p95_ns).text, format_duration(steps->min_ns).text,
+			format_duration(steps->max_ns).text);
+	if (steps->bin_ns)
+		section_note(s, NOTE_SAY, true,
+		             "Each is known to %s; the pattern of samples repeats so often.",
+		             format_duration(steps->bin_ns).text);
+	if (percent * (double)steps->median_ns / 100 <= NOISE_BINS * (double)steps->bin_ns)
+		return 0;
+	if (percent > VERY_UNSTEADY)
+		section_note(s, NOTE_SAY, true,
+		             "Steps vary widely: a single run says little about another.");
+	else if (percent > UNSTEADY)
+		section_note(s, NOTE_SAY, true, "Steps vary: compare medians of several runs.");
+	return 0;
+}
+
 static uint64_t length_of(const struct step_parts *parts)
 {
 	uint64_t ns = 0;
@@ -409,7 +522,28 @@ static uint64_t length_of(const struct step_parts *parts)
 	return ns;
 }
 
-// The mean of all, and then the slowest.
+// The mean of the steps that are short, or long.
+static void add_length(struct section *s, const struct steps *steps, const struct step_parts *parts,
+                       bool lengthy)
+{
+	struct part_row row = { .which = lengthy ? "long" : "short", .parts.known = true };
+
+	for (size_t i = 0; i < steps->count; i++) {
+		if (!parts[i].known || step_is_long(steps, &steps->steps[i]) != lengthy)
+			continue;
+		row.count++;
+		for (int part = 0; part < STEP_PARTS; part++)
+			row.parts.ns[part] += parts[i].ns[part];
+	}
+	if (!row.count)
+		return;
+	for (int part = 0; part < STEP_PARTS; part++)
+		row.parts.ns[part] /= row.count;
+	row.ns = length_of(&row.parts);
+	section_row(s, &row);
+}
+
+// The mean of all, of both lengths where there are two, and then the slowest.
 static struct section *make_parts(struct report *r, const struct steps *steps,
                                   const size_t *slowest, int count, struct error *err)
 {
@@ -441,6 +575,10 @@ static struct section *make_parts(struct report *r, const struct steps *steps,
 	s->unit_ns = row.ns;
 	SECTION_COLUMNS(s, part_columns);
 	section_row(s, &row);
+	if (steps_have_two_lengths(steps)) {
+		add_length(s, steps, parts, false);
+		add_length(s, steps, parts, true);
+	}
 	for (int i = 0; i < count; i++) {
 		const struct step_parts *of = &parts[slowest[i]];
 		row.which = report_say(r, "%s", format_count(steps->steps[slowest[i]].first).text);
@@ -465,9 +603,19 @@ struct section *section_steps(struct report *r, struct error *err)
 		s->subtitle = steps->name ? "none in this part of the run" : "no such op";
 		return section_end(s, err);
 	}
+	// Those of a loop that samples found are nobody's question.
+	if (r->view->brief && !steps->provider && !r->view->steps) {
+		s->shown = false;
+		return section_end(s, err);
+	}
 	SECTION_COLUMNS(s, columns);
 	head(s, steps);
-	say_figures(s, steps);
+	if (say_figures(s, steps, err) < 0)
+		return NULL;
+	if (r->view->brief) {
+		section_keep_notes(s, steps_have_two_lengths(steps) ? 2 : 1, 0);
+		return add_slowest(s, steps, slowest, err) < 0 ? NULL : section_end(s, err);
+	}
 	int count = add_slowest(s, steps, slowest, err);
 	if (count < 0 || !(s->next = make_parts(r, steps, slowest, count, err)))
 		return NULL;

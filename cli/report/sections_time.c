@@ -24,6 +24,7 @@
 #define PATH_SHARE   0.001 /* of all waiting: rarer paths tell nothing of a row that is shown */
 #define CALLER_SHARE 0.5   /* of a row, for a caller that stands for it */
 #define WHOLE_SHARE  0.95  /* and for one beside which others need no word */
+#define TREE_SHARE   0.001 /* of all time: smaller nodes pass nothing on that is worth a row */
 
 REPORT_KEEPS(rows, struct rows *);
 
@@ -36,6 +37,7 @@ struct code {
 	enum query_sort sort;
 	bool wall;                     // rows rank by wall time
 	const struct call_tree *calls; // who calls what is a library's; NULL: not needed
+	const struct call_tree *paths; // who passes on to whom; NULL: all rows are shown
 	bool python;                   // there is some
 	const struct row *named;       // the one that these are of
 	const char *name, *beside;
@@ -124,7 +126,7 @@ static bool is_tie(const struct code *code, const struct row *row)
 	const struct row *end = code->rows->rows + code->rows->count;
 	double least = TIE_SHARE * (double)code->rows->all;
 
-	return row->tied && row + 1 < end && (double)row[1].self >= least;
+	return !code->view->brief && row->tied && row + 1 < end && (double)row[1].self >= least;
 }
 
 static void make_margin(const struct section *s, const void *data, struct section_cell *cell)
@@ -593,10 +595,20 @@ static uint64_t cpu_time(const struct rows *rows)
 	return ns;
 }
 
+// Of a table of total time, what only calls what has a row of its own says nothing more.
+static bool is_left_out(const struct code *code, const struct row *row)
+{
+	bool whole_report = view_table(code->view) == VIEW_TABLE_NONE;
+
+	if (!whole_report)
+		return false;
+	return row_is_startup(row->name) || is_interpreter(code, row) ||
+	       (code->paths && place_passes_on(code->paths, row->name));
+}
+
 // The rows that are worth their line. Those of equal rank keep the query's order.
 static void choose_rows(struct section *s, const struct code *code)
 {
-	bool whole_report = view_table(code->view) == VIEW_TABLE_NONE;
 	bool total = code->sort == SORT_TOTAL || code->sort == SORT_WALL_TOTAL;
 	uint64_t least = least_of(code), cpu_ns = cpu_time(code->rows);
 
@@ -608,8 +620,7 @@ static void choose_rows(struct section *s, const struct code *code)
 			break;
 		if (little && !works_aside(row, cpu_ns))
 			continue;
-		if (whole_report && total &&
-		    (row_is_startup(row->name) || is_interpreter(code, row)))
+		if (total && is_left_out(code, row))
 			continue;
 		if (!section_row(s, row))
 			break;
@@ -637,6 +648,18 @@ static struct call_tree *calls_of(const struct code *code, struct error *err)
 	if (!on_cpu && !waits)
 		return NULL;
 	return query_call_tree(code->report->profile, &query, PATH_SHARE, err);
+}
+
+// Of tables of total time that have few rows; NULL without an error for others.
+static struct call_tree *paths_of(const struct code *code, struct error *err)
+{
+	struct query query = view_query(code->view, BY_FUNCTION, code->sort);
+	bool total = code->sort == SORT_TOTAL || code->sort == SORT_WALL_TOTAL;
+
+	query.without_others = true;
+	return total && code->view->brief && code->by == BY_FUNCTION
+	               ? query_call_tree(code->report->profile, &query, TREE_SHARE, err)
+	               : NULL;
 }
 
 // What was left out of the table that is ranked by it.
@@ -687,6 +710,8 @@ struct section *section_hotspots(struct report *r, enum query_by by, enum query_
 	code.python = rows_have_python(code.rows);
 	cleanup(call_tree) struct call_tree *calls = calls_of(&code, &failed);
 	code.calls = calls; // without it, rows have their own places
+	cleanup(call_tree) struct call_tree *paths = paths_of(&code, &failed);
+	code.paths = paths;
 	struct section *s = new_section(r, &code, "functions", title_of(r, titles[by], code.sort));
 	if (r->failed)
 		return section_end(s, err);

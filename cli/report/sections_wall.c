@@ -8,25 +8,31 @@
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
 #include "merge/query/query.h"
+#include "merge/query/query_contention.h"
+#include "merge/query/query_ranks.h"
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
-#include "merge/scope/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_SHARE    0.01 /* of wall time: what has less is not shown to people */
-#define REASON_SHARE   0.05 /* of a row: what fewer waits for it would explain is not said */
-#define PARALLEL_SHARE 0.02 /* of the run, with several threads on CPUs: less is chance */
-#define SERIAL_SHARE   0.10 /* of the run, one thread alone at one place */
-#define WIDE           100  /* narrower terminals get fewer columns, */
-#define WIDEST         120  /* and these no places */
-#define WAITS_SHARE    0.01 /* of all recorded waits: rarer ones are not shown to people */
-#define KNOWN_ENOUGH   0.95 /* of blocked time: then who is not known needs no word */
+#define LEAST_SHARE  0.01 /* of wall time: what has less is not shown to people */
+#define REASON_SHARE 0.05 /* of a row: what fewer waits for it would explain is not said */
+#define WIDE         100  /* narrower terminals get fewer columns, */
+#define WIDEST       120  /* and these no places */
+#define WAITS_SHARE  0.01 /* of all recorded waits: rarer ones are not shown to people */
+#define KNOWN_ENOUGH 0.95 /* of blocked time: then who is not known needs no word */
 
 REPORT_KEEPS(rows, struct rows *);
 REPORT_KEEPS(wait_rows, struct wait_rows *);
+REPORT_KEEPS(rank_rows, struct rank_rows *);
+
+// Programs get all rows, and each fact in a column of its own.
+static bool is_for_program(const struct report *r)
+{
+	return r->reader == READER_SHEET || r->reader == READER_JSON;
+}
 
 struct owner {
 	const char *name, *kind, *why;
@@ -46,20 +52,21 @@ static void make_owner_place(const struct section *s, const void *data, struct s
 }
 
 static const struct section_column owner_columns[] = {
-	{ "wall_ns", .heading = "wall", .type = CELL_NS, .at = { 1, 1, 1 },
+	{ "wall_ns", .heading = "wall", .type = CELL_NS, .at = { 1, 1, 1, 1 },
 	  FIELD(struct owner, ns) },
-	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 2 }, FIELD(struct owner, ns) },
-	{ "kind", .heading = "kind", .type = CELL_TEXT, .at = { 0, 3, 3 },
-	  FIELD(struct owner, kind) },
-	{ "name", .heading = "what", .type = CELL_TEXT, .at = { 3, 4, 4 }, .clip = CLIP_SYMBOL,
+	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 2, 2 },
+	  FIELD(struct owner, ns) },
+	{ "kind", .heading = "kind", .type = CELL_TEXT, .at = { 0, 3, 3, 3 },
+	  .none = { 0, 0, 0, 1 }, FIELD(struct owner, kind) },
+	{ "name", .heading = "what", .type = CELL_TEXT, .at = { 3, 4, 4, 4 }, .clip = CLIP_SYMBOL,
 	  .room = 2, FIELD(struct owner, name) },
-	{ "place", .heading = "where", .type = CELL_PLACE, .at = { 4, 5, 0 }, .clip = CLIP_START,
+	{ "place", .heading = "where", .type = CELL_PLACE, .at = { 4, 5, 0, 0 }, .clip = CLIP_START,
 	  .room = 1, .make = make_owner_place },
-	{ "file", .type = CELL_TEXT, .at = { 0, 0, 5 }, FIELD(struct owner, file) },
-	{ "line", .type = CELL_COUNT, .at = { 0, 0, 6 }, .none = { 1, 1, 1 },
+	{ "file", .type = CELL_TEXT, .at = { 0, 0, 5, 5 }, FIELD(struct owner, file) },
+	{ "line", .type = CELL_COUNT, .at = { 0, 0, 6, 6 }, .none = { 1, 1, 1, 1 },
 	  FIELD(struct owner, line) },
-	{ "module", .type = CELL_TEXT, .at = { 0, 0, 7 }, FIELD(struct owner, module) },
-	{ "why", .heading = "", .page_heading = "why", .type = CELL_TEXT, .at = { 5, 6, 8 },
+	{ "module", .type = CELL_TEXT, .at = { 0, 0, 7, 7 }, FIELD(struct owner, module) },
+	{ "why", .heading = "", .page_heading = "why", .type = CELL_TEXT, .at = { 5, 6, 8, 8 },
 	  .clip = CLIP_END, .room = 3, .if_any = true, FIELD(struct owner, why) },
 };
 
@@ -115,7 +122,7 @@ static const char *resource_words(struct report *r, const struct wait_row *row)
 
 	if (row->resource && !row->made)
 		return report_say(r, "the %s", named);
-	return report_say(r, "%s %s", one_of_many ? "a" : "the", kind);
+	return report_say(r, "%s %s", one_of_many ? wait_kind_article(row->kind) : "the", kind);
 }
 
 // Why a row has wall time that its own thread did not wait for: the waits that most of it ended.
@@ -141,76 +148,62 @@ static const char *why_of(struct report *r, const struct row *row, const struct 
 	                  *place ? " at " : "", place);
 }
 
-static bool parallel_is_news(const struct profile *p)
+// All that was waited for a free CPU is one row, whatever code wanted to run.
+static int why_contention(struct report *r, uint64_t ns, struct owner *owner, struct error *err)
 {
-	struct parallel parallel;
+	struct contention_answer c;
 
-	query_parallel(p, &parallel);
-	return parallel.most >= 2 &&
-	       (double)parallel.more_ns >= PARALLEL_SHARE * (double)parallel.all_ns;
+	if (query_contention(r->profile, r->view->from_ns, r->view->to_ns, &c, err) < 0)
+		return -1;
+	contention_share(ns, &c);
+	*owner = (struct owner){ .name = "[waiting for a free CPU]",
+		                 .kind = "contention",
+		                 .why = section_contention_words(r, &c.critical, ns),
+		                 .ns = ns };
+	return 0;
 }
 
-// How much ran side by side, and what did not.
-static void say_parallel(struct section *s)
+// "of rank 2, which the others wait for": whose wall time it is, of merged profiles. *WHOSE is NULL
+// where it is that of a run. -1 on error.
+static int say_whose(struct report *r, const char **whose, struct error *err)
 {
-	struct parallel p;
-	char place[256];
+	struct wall_rank rank;
 
-	if (!parallel_is_news(s->report->profile))
-		return;
-	query_parallel(s->report->profile, &p);
-	section_note(
-		s, NOTE_LINE, false, "on CPUs at once: nothing %s %%, one thread %s %%, %s %s %%",
-		format_percent(p.none_ns, p.all_ns).text, format_percent(p.one_ns, p.all_ns).text,
-		p.most == 2 ? "two" : "two and more", format_percent(p.more_ns, p.all_ns).text);
-	if (!p.alone.function || (double)p.alone_ns < SERIAL_SHARE * (double)p.all_ns)
-		return;
-	place_words(p.alone.file, p.alone.line, NULL, place, sizeof(place));
-	section_say(
-		s,
-		"%s%s%s%s was alone on a CPU for %s of %s; more CPUs can make the run at most %.1f "
-		"times as fast",
-		p.alone.function, *place ? " (" : "", place, *place ? ")" : "",
-		format_duration(p.alone_ns).text, format_duration(p.one_ns).text,
-		(double)p.all_ns / (double)(p.none_ns + p.one_ns));
-}
-
-// Time of code that is not the user's own, on CPUs and blocked.
-static uint64_t outside_ns(const struct rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++)
-		if (strcmp(rows->rows[i].name, KEY_OUTSIDE_NAME) == 0)
-			return rows->rows[i].self;
+	*whose = NULL;
+	if (!query_wall_rank(r->profile, &rank))
+		return 0;
+	const struct rank_rows *ranks = keep_rank_rows(r, query_ranks(r->profile, err), err);
+	if (!ranks)
+		return -1;
+	bool awaited = ranks->straggles && ranks->rows[0].number == rank.number &&
+	               ranks->rows[0].numbered == rank.numbered;
+	*whose = report_say(r, "of %s %u, which %s", rank.numbered ? "rank" : "profile",
+	                    rank.number, awaited ? "the others wait for" : "works longest");
 	return 0;
 }
 
 struct section *section_wall(struct report *r, struct error *err)
 {
-	struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
-	bool known = query_wall_ns(r->profile) != 0;
-
-	query.of = known ? QUERY_WALL : QUERY_THREADS;
-	query.on_cpu = query.off_cpu = false;
-	query.without_others = false;
-	if (!query.user_code)
-		query.user_code = QUERY_OWN_CODE;
-	const struct rows *rows = keep_rows(r, query_run(r->profile, &query, err), err);
-	// A program that is none of the user's own has its functions as they are.
-	if (rows && outside_ns(rows) * 2 > rows->all && !r->view->user_code) {
-		query.user_code = NULL;
-		rows = keep_rows(r, query_run(r->profile, &query, err), err);
-	}
+	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
+	const struct rows *rows = keep_rows(r, query_wall_owners(r->profile, &query, err), err);
 	const struct wait_rows *waits =
-		rows ? keep_wait_rows(r, query_waits(r->profile, err), err) : NULL;
+		rows ? keep_wait_rows(
+			       r, query_waits(r->profile, r->view->from_ns, r->view->to_ns, err),
+			       err)
+		     : NULL;
 	if (!waits)
 		return NULL;
-	struct section *s = section_new(r, "wall", "wall time, by what the run waited for");
+	struct section *s = section_new(
+		r, "wall",
+		r->reader == READER_PAGE ? "Wall time" : "wall time, by what the run waited for");
+	if (say_whose(r, &s->subtitle, err) < 0)
+		return NULL;
 	struct owner *owners = report_take(r, (rows->count + 1) * sizeof(*owners));
 	size_t count = 0;
 	uint64_t contention = 0;
 	s->all = s->unit_ns = rows->all;
 	SECTION_COLUMNS(s, owner_columns);
-	for (size_t i = 0; known && owners && i < rows->count; i++) {
+	for (size_t i = 0; owners && i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
 		uint64_t ready = row->self_ns[METRIC_OFF_RUNNABLE];
 		contention += ready;
@@ -223,19 +216,17 @@ struct section *section_wall(struct report *r, struct error *err)
 				                          .why = why_of(r, row, waits),
 				                          .ns = row->self - ready };
 	}
-	if (owners && contention)
-		owners[count++] = (struct owner){ .name = "[waiting for a free CPU]",
-			                          .kind = "contention",
-			                          .ns = contention };
+	if (owners && contention && why_contention(r, contention, &owners[count], err) < 0)
+		return NULL;
+	count += owners && contention;
 	if (owners)
 		qsort(owners, count, sizeof(*owners), compare_owners);
 	for (size_t i = 0; i < count; i++)
-		if (r->reader == READER_SHEET ||
-		    (double)owners[i].ns >= LEAST_SHARE * (double)rows->all)
+		if (is_for_program(r) || (double)owners[i].ns >= LEAST_SHARE * (double)rows->all)
 			section_row(s, &owners[i]);
 	// Where the run has waited for nobody else, the hotspots say the same.
-	s->shown = s->row_count > 0 && (waits->wall_ns || parallel_is_news(r->profile));
-	say_parallel(s);
+	bool parallel = !is_for_program(r) && section_say_parallel(s);
+	s->shown = s->row_count > 0 && (waits->wall_ns || parallel);
 	return section_end(s, err);
 }
 
@@ -252,7 +243,7 @@ static void make_waiter(const struct section *s, const void *data, struct sectio
 	const struct wait_row *row = data;
 	const char *name = row->waiter.function ? row->waiter.function : row->waiter.thread;
 
-	cell->text = row->waiter.threads > 1 && name && s->report->reader != READER_SHEET
+	cell->text = row->waiter.threads > 1 && name && !is_for_program(s->report)
 	                     ? report_say(s->report, "%s, %u threads", name, row->waiter.threads)
 	                     : name;
 }
@@ -280,8 +271,7 @@ static void make_holder_place(const struct section *s, const void *data, struct 
 
 static void make_resource(const struct section *s, const void *data, struct section_cell *cell)
 {
-	cell->text =
-		s->report->reader == READER_SHEET ? kind_words(data) : named_words(s->report, data);
+	cell->text = is_for_program(s->report) ? kind_words(data) : named_words(s->report, data);
 }
 
 static void make_resource_name(const struct section *s, const void *data, struct section_cell *cell)
@@ -293,66 +283,108 @@ static void make_resource_name(const struct section *s, const void *data, struct
 }
 
 static const struct section_column wait_columns[] = {
-	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 1, 1, 1 },
+	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 1, 1, 1, 1 },
 	  FIELD(struct wait_row, ns) },
-	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 2 }, .width_min = WIDE,
+	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 2, 2 }, .width_min = WIDE,
 	  FIELD(struct wait_row, ns) },
-	{ "wall_ns", .heading = "of wall time", .type = CELL_NS, .at = { 0, 3, 3 },
+	{ "wall_ns", .heading = "of wall time", .type = CELL_NS, .at = { 0, 3, 3, 3 },
 	  FIELD(struct wait_row, wall_ns) },
-	{ "waits", .heading = "waits", .type = CELL_COUNT, .at = { 3, 4, 4 },
+	{ "waits", .heading = "waits", .type = CELL_COUNT, .at = { 3, 4, 4, 4 },
 	  FIELD(struct wait_row, count) },
-	{ "median_ns", .heading = "median", .type = CELL_NS, .form = FORM_OWN, .at = { 4, 5, 5 },
+	{ "median_ns", .heading = "median", .type = CELL_NS, .form = FORM_OWN, .at = { 4, 5, 5, 5 },
 	  .width_min = WIDE, FIELD(struct wait_row, median_ns) },
-	{ "longest_ns", .heading = "longest", .type = CELL_NS, .form = FORM_OWN, .at = { 5, 6, 6 },
-	  FIELD(struct wait_row, longest_ns) },
-	{ "waiter", .heading = "who waits", .type = CELL_TEXT, .at = { 6, 7, 7 },
+	{ "longest_ns", .heading = "longest", .type = CELL_NS, .form = FORM_OWN,
+	  .at = { 5, 6, 6, 6 }, FIELD(struct wait_row, longest_ns) },
+	{ "waiter", .heading = "who waits", .type = CELL_TEXT, .at = { 6, 7, 7, 7 },
 	  .clip = CLIP_SYMBOL, .room = 2, .make = make_waiter },
 	{ "waiter_place", .heading = "", .page_heading = "at", .type = CELL_PLACE,
-	  .width_min = WIDEST, .at = { 7, 8, 0 }, .clip = CLIP_START, .room = 1,
+	  .width_min = WIDEST, .at = { 7, 8, 0, 0 }, .clip = CLIP_START, .room = 1,
 	  .make = make_waiter_place },
-	{ "waiter_file", .type = CELL_TEXT, .at = { 0, 0, 8 },
+	{ "waiter_file", .type = CELL_TEXT, .at = { 0, 0, 8, 8 },
 	  FIELD(struct wait_row, waiter.file) },
-	{ "waiter_line", .type = CELL_INTEGER, .at = { 0, 0, 9 }, .none = { 1, 1, 1 },
+	{ "waiter_line", .type = CELL_INTEGER, .at = { 0, 0, 9, 9 }, .none = { 1, 1, 1, 1 },
 	  FIELD(struct wait_row, waiter.line) },
-	{ "waiters", .type = CELL_COUNT, .at = { 0, 0, 10 },
+	{ "waiters", .type = CELL_COUNT, .at = { 0, 0, 10, 10 },
 	  FIELD(struct wait_row, waiter.threads) },
-	{ "resource", .heading = "for", .type = CELL_TEXT, .at = { 8, 9, 11 }, .clip = CLIP_END,
+	{ "resource", .heading = "for", .type = CELL_TEXT, .at = { 8, 9, 11, 11 }, .clip = CLIP_END,
 	  .room = 1, .make = make_resource },
-	{ "holder", .heading = "held or ended by", .type = CELL_TEXT, .at = { 9, 10, 12 },
+	{ "holder", .heading = "held or ended by", .type = CELL_TEXT, .at = { 9, 10, 12, 12 },
 	  .clip = CLIP_SYMBOL, .room = 2, .nothing = "not known", .make = make_holder },
 	{ "holder_place", .heading = "", .page_heading = "at", .type = CELL_PLACE,
-	  .width_min = WIDEST, .at = { 10, 11, 0 }, .clip = CLIP_START, .room = 1,
+	  .width_min = WIDEST, .at = { 10, 11, 0, 0 }, .clip = CLIP_START, .room = 1,
 	  .make = make_holder_place },
-	{ "holder_file", .type = CELL_TEXT, .at = { 0, 0, 13 },
+	{ "holder_file", .type = CELL_TEXT, .at = { 0, 0, 13, 13 },
 	  FIELD(struct wait_row, holder.file) },
-	{ "holder_line", .type = CELL_INTEGER, .at = { 0, 0, 14 }, .none = { 1, 1, 1 },
+	{ "holder_line", .type = CELL_INTEGER, .at = { 0, 0, 14, 14 }, .none = { 1, 1, 1, 1 },
 	  FIELD(struct wait_row, holder.line) },
-	{ "guessed", .type = CELL_BOOL, .at = { 0, 0, 15 }, FIELD(struct wait_row, guessed) },
-	{ "resource_name", .type = CELL_TEXT, .at = { 0, 0, 16 }, .make = make_resource_name },
-	{ "resource_within", .type = CELL_TEXT, .at = { 0, 0, 17 },
+	{ "guessed", .type = CELL_BOOL, .at = { 0, 0, 15, 15 }, FIELD(struct wait_row, guessed) },
+	{ "resource_name", .type = CELL_TEXT, .at = { 0, 0, 16, 16 }, .make = make_resource_name },
+	{ "resource_within", .type = CELL_TEXT, .at = { 0, 0, 17, 17 },
 	  FIELD(struct wait_row, within) },
-	{ "resource_file", .type = CELL_TEXT, .at = { 0, 0, 18 },
+	{ "resource_file", .type = CELL_TEXT, .at = { 0, 0, 18, 18 },
 	  FIELD(struct wait_row, resource_file) },
-	{ "resource_line", .type = CELL_INTEGER, .at = { 0, 0, 19 }, .none = { 1, 1, 1 },
+	{ "resource_line", .type = CELL_INTEGER, .at = { 0, 0, 19, 19 }, .none = { 1, 1, 1, 1 },
 	  FIELD(struct wait_row, resource_line) },
+	{ "wall_ready_ns", .type = CELL_NS, .at = { 0, 0, 20, 20 },
+	  FIELD(struct wait_row, wall_ready_ns) },
 };
+
+int section_wall_unknown(struct report *r, const char **why, struct error *err)
+{
+	const struct run *run = profile_run(r->profile);
+	bool part = run->recorded_from_ns || run->recorded_to_ns || run->recorded_range ||
+	            run->recorded_gates || run->recorded_schedule;
+
+	*why = NULL;
+	if (query_wall_ns(r->profile))
+		return 0;
+	const struct rank_rows *ranks = keep_rank_rows(r, query_ranks(r->profile, err), err);
+	if (!ranks)
+		return -1;
+	if (ranks->count)
+		*why = "of these merged profiles: that of who works longest has nothing of it";
+	else if (part)
+		*why = "of a run that was recorded in part; record all of it, and take the part "
+		       "with bottleneck report --from and --to";
+	return 0;
+}
 
 struct section *section_waits(struct report *r, struct error *err)
 {
-	const struct wait_rows *waits = keep_wait_rows(r, query_waits(r->profile, err), err);
+	const char *unknown;
+	if (section_wall_unknown(r, &unknown, err) < 0)
+		return NULL;
+	const struct wait_rows *waits = keep_wait_rows(
+		r, query_waits(r->profile, r->view->from_ns, r->view->to_ns, err), err);
 
 	if (!waits)
 		return NULL;
-	struct section *s = section_new(r, "waits", "waits for other threads and processes");
+	bool page = r->reader == READER_PAGE;
+	struct section *s =
+		section_new(r, "waits", page ? "Waits" : "waits for other threads and processes");
+	const char *whose;
+	if (say_whose(r, &whose, err) < 0)
+		return NULL;
+	bool of_all = view_is_window(r->view) && waits->whole_run;
+	if (page)
+		s->subtitle =
+			report_say(r, "for other threads and processes%s%s%s", whose ? ", " : "",
+		                   whose ? whose : "", of_all ? ", of the whole run" : "");
+	else if (whose || of_all)
+		s->subtitle =
+			report_say(r, "%s%s%s", whose ? whose : "", whose && of_all ? ", " : "",
+		                   of_all ? "of the whole run" : "");
 	s->all = s->unit_ns = waits->ns;
 	SECTION_COLUMNS(s, wait_columns);
 	for (size_t i = 0; i < waits->count; i++)
-		if (r->reader == READER_SHEET ||
+		if (is_for_program(r) ||
 		    (double)waits->rows[i].ns >= WAITS_SHARE * (double)waits->ns)
 			section_row(s, &waits->rows[i]);
-	s->shown = true;
-	if (!waits->count)
-		section_say(s, "No thread or process was seen to wait for another one.");
+	s->shown = waits->count || !page;
+	if (!waits->count && unknown)
+		section_say(s, "Who waited for whom is not known %s.", unknown);
+	else if (!waits->count)
+		section_say(s, "No waits of threads or processes for each other were recorded.");
 	uint64_t unknown_ns = waits->blocked_ns - waits->known_ns;
 	if ((double)waits->known_ns < KNOWN_ENOUGH * (double)waits->blocked_ns)
 		section_say(
@@ -360,11 +392,99 @@ struct section *section_waits(struct report *r, struct error *err)
 			"The holder is unknown for %s %% of this time: it is recorded for locks of "
 			"the C library, pipes, sockets and child processes.",
 			format_percent(unknown_ns, waits->blocked_ns).text);
+	if (waits->count && view_is_window(r->view) && !waits->whole_run)
+		section_say(
+			s,
+			"Of this window in steps of %s; median and longest wait are of the whole "
+			"run.",
+			format_duration(waits->step_ns).text);
 	if (waits->guessed_ns)
 		section_say(
 			s,
 			"The holder is inferred for %s %% of this time, from which thread was on a "
 			"CPU when the wait ended.",
 			format_percent(waits->guessed_ns, waits->blocked_ns).text);
+	return section_end(s, err);
+}
+
+// All of it in one row, for JSON.
+
+struct summary {
+	struct wall_account account;
+	struct contention_parts contention;
+	uint64_t blocked_ns, known_ns, guessed_ns;
+	bool whole_run;
+	uint64_t step_ns;
+	const char *whose;
+	const struct section *owners, *parallel, *waits;
+};
+
+static void put_owners(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)s;
+	cell->section = ((const struct summary *)row)->owners;
+}
+
+static void put_parallel(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)s;
+	cell->section = ((const struct summary *)row)->parallel;
+}
+
+static void put_waits(const struct section *s, const void *row, struct section_cell *cell)
+{
+	(void)s;
+	cell->section = ((const struct summary *)row)->waits;
+}
+
+#define JSON(place) .at = { [READER_JSON] = (place) }
+
+static const struct section_column summary_columns[] = {
+	{ "wall_ns", .type = CELL_NS, JSON(1), FIELD(struct summary, account.all_ns) },
+	{ "ranks", .type = CELL_BOOL, JSON(2), FIELD(struct summary, account.ranks) },
+	{ "runnable_quota_ns", .type = CELL_NS, JSON(3),
+	  FIELD(struct summary, contention.quota_ns) },
+	{ "runnable_own_threads_ns", .type = CELL_NS, JSON(4),
+	  FIELD(struct summary, contention.own_ns) },
+	{ "runnable_others_ns", .type = CELL_NS, JSON(5),
+	  FIELD(struct summary, contention.others_ns) },
+	{ "owners", .type = CELL_ROWS, JSON(6), .make = put_owners },
+	{ "parallel", .type = CELL_ROWS, JSON(7), .make = put_parallel },
+	{ "blocked_ns", .type = CELL_NS, JSON(8), FIELD(struct summary, blocked_ns) },
+	{ "known_ns", .type = CELL_NS, JSON(9), FIELD(struct summary, known_ns) },
+	{ "guessed_ns", .type = CELL_NS, JSON(10), FIELD(struct summary, guessed_ns) },
+	{ "waits", .type = CELL_ROWS, JSON(11), .make = put_waits },
+	{ "waits_whole_run", .type = CELL_BOOL, JSON(12), FIELD(struct summary, whole_run) },
+	{ "whose", .type = CELL_TEXT, JSON(14), .none = { 0, 0, 0, 1 },
+	  FIELD(struct summary, whose) },
+	{ "waits_step_ns", .type = CELL_NS, JSON(13), .none = { 0, 0, 0, 1 },
+	  FIELD(struct summary, step_ns) },
+};
+
+struct section *section_wall_summary(struct report *r, struct error *err)
+{
+	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
+	const struct wait_rows *waits = keep_wait_rows(
+		r, query_waits(r->profile, r->view->from_ns, r->view->to_ns, err), err);
+	struct summary sum = { 0 };
+	struct contention_answer c;
+
+	if (!waits || query_wall_account(r->profile, &query, &sum.account, err) < 0 ||
+	    query_contention(r->profile, r->view->from_ns, r->view->to_ns, &c, err) < 0 ||
+	    !(sum.owners = section_wall(r, err)) || !(sum.parallel = section_parallel(r, err)) ||
+	    !(sum.waits = section_waits(r, err)))
+		return NULL;
+	if (say_whose(r, &sum.whose, err) < 0)
+		return NULL;
+	contention_share(sum.account.ns[METRIC_OFF_RUNNABLE], &c);
+	sum.contention = c.critical;
+	sum.blocked_ns = waits->blocked_ns;
+	sum.known_ns = waits->known_ns;
+	sum.guessed_ns = waits->guessed_ns;
+	sum.whole_run = waits->whole_run;
+	sum.step_ns = waits->step_ns;
+	struct section *s = section_new(r, "wall", NULL);
+	SECTION_COLUMNS(s, summary_columns);
+	section_rows(s, &sum, query_wall_ns(r->profile) != 0, sizeof(sum));
 	return section_end(s, err);
 }

@@ -3,7 +3,7 @@
 #include "cli/report/sections.h"
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
 #include "merge/query/query_causes.h"
@@ -27,7 +27,7 @@ static const char *const headings[] = {
 	[WARMUP_INCLUDED] = "warning: this profile includes warm-up",
 	[WARMUP_TOO_SHORT] = "warning: this run is too short: much of it is warm-up",
 	[WARMUP_NO_STEADY_STATE] = "note: no steady state",
-	[WARMUP_SLOWS_DOWN] = "note: calls take longer and longer",
+	[WARMUP_SLOWS_DOWN] = "note: calls become slower",
 };
 
 // "gemm (512x512x64)"
@@ -120,7 +120,7 @@ static void say_remedy(struct section *s, const struct warmup_rows *rows)
 	else
 		section_say(
 			s,
-			"For the rest alone: bottleneck report --from-steady (or --from %.3f); next "
+			"For the steady state alone: bottleneck report --from-steady (or --from %.3f); next "
 			"time, add warm-up iterations before what is measured.",
 			(double)rows->steady_ns / 1e9);
 }
@@ -158,10 +158,10 @@ static int say_causes(struct section *s, const struct warmup_rows *rows, struct 
 	if (!causes.samples)
 		return 0;
 	if (causes.samples < CAUSE_SAMPLES)
-		section_say(s, "Its %s samples are too few to tell what it was for.",
+		section_say(s, "Its %s samples are too few to attribute it.",
 		            format_count(causes.samples).text);
 	else if (*list)
-		section_say(s, "More than later there was in it: %s (of %s samples).", list,
+		section_say(s, "Extra time during warm-up went to: %s (of %s samples).", list,
 		            format_count(causes.samples).text);
 	return 0;
 }
@@ -281,8 +281,8 @@ struct section *section_warmup(struct report *r, struct error *err)
 	if (rows->verdict != WARMUP_NONE && say_verdict(s, rows, err) < 0)
 		return NULL;
 	if (rows->verdict == WARMUP_NONE && rows->too_few) {
-		s->title = "note: whether this is warm-up cannot be determined";
-		section_say(s, "Most of the time in ops was spent in such as ran once or twice.");
+		s->title = "note: cannot determine whether this is warm-up";
+		section_say(s, "Most of the time in ops was spent in ops that ran once or twice.");
 	}
 	return section_end(s, err);
 }

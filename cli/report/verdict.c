@@ -4,12 +4,12 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/function_name.h"
 #include "base/op.h"
 #include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
-#include "cli/format.h"
 #include "cli/report/place.h"
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
@@ -47,7 +47,9 @@ struct verdict_facts {
 	struct contention_answer contention;
 	struct wall_account wall; /* where it ranks code, what follows is of wall time */
 	uint64_t all;             /* CPU time of all threads, or wall time */
-	const char *of;           /* the same in words */
+	bool of_rank;             /* of merged profiles: that of the one whose end the others wait
+	                             for, so that calls of MPI are theirs */
+	char of[80];              /* of what ALL is, in words */
 	const struct rows *cpu;   /* functions by self time on a CPU, all threads */
 	const struct rows *both;  /* the same, and waiting, as the tables have them */
 	const struct call_tree *cpu_tree;
@@ -89,6 +91,7 @@ static void say_fact(const struct finding *finding, struct verdict *v)
 
 	say(v, "%c%s.", named ? finding->fact[0] : toupper((unsigned char)finding->fact[0]),
 	    finding->fact + 1);
+	v->said = finding;
 }
 
 // Who waited: where wall time is known, whoever the end of the run waited for.
@@ -196,10 +199,12 @@ static bool nothing_measured(const struct verdict_facts *f, struct verdict *v)
 {
 	if (f->totals->on_cpu_ns || f->totals->off_cpu_ns)
 		return false;
-	say(v, "Nothing was measured: no sample of this run has come in.");
+	say(v, "Nothing was measured: no sample was recorded.");
 	if (f->run->rung_remedy && *f->run->rung_remedy)
 		return advise(v, "%s", f->run->rung_remedy);
-	return advise(v, "It may have been too short; run more work, or raise the rate: -F 4999.");
+	return advise(
+		v,
+		"The run may have been too short: run more work, or raise the sampling rate (-F 4999).");
 }
 
 // Code that a compiler made while the program ran, and told nobody of.
@@ -246,7 +251,8 @@ static const struct op_row *hottest_op(const struct verdict_facts *f)
 
 	for (size_t i = 0; i < f->ops->count; i++) {
 		const struct op_row *row = &f->ops->rows[i];
-		if (is_work(row) && (!most || row->self_ns > most->self_ns))
+		bool waits = f->of_rank && strcmp(row->provider, op_provider_name(OP_MPI)) == 0;
+		if (is_work(row) && !waits && (!most || row->self_ns > most->self_ns))
 			most = row;
 	}
 	return most;
@@ -298,13 +304,17 @@ static double price_of(const struct verdict_facts *f, uint64_t cpu_ns)
 	uint64_t run = wall > waited ? wall - waited : 0;
 
 	if (f->wall.ranks)
-		return share_of(cpu_ns, f->all) * (double)wall; // as evidence_weigh()
+		return (double)(cpu_ns < wall ? cpu_ns : wall);
 	return share_of(cpu_ns, f->all > run ? f->all : run) * (double)wall;
 }
 
+// Where findings are priced without waiting for a CPU, of which an op has its part.
 static double price_of_op(const struct verdict_facts *f, const struct op_row *op)
 {
-	return share_of(op->self_ns, f->ops->wall_ns) * (double)f->run->wall_ns;
+	uint64_t waited = f->wall.ranks ? f->wall.ns[METRIC_OFF_RUNNABLE] : 0;
+	uint64_t wall = f->run->wall_ns;
+
+	return share_of(op->self_ns, f->ops->wall_ns) * (double)(wall > waited ? wall - waited : 0);
 }
 
 // Whether PRICE, of a place, is more than FINDING explains. One that is AT that place says why it
@@ -328,6 +338,22 @@ static bool calls(const struct finding *finding, const char *callee)
 	return false;
 }
 
+// FINDING is about what calls the op, or about that line.
+static bool is_at_op(const struct finding *finding, const struct op_row *op)
+{
+	return calls(finding, op->name) ||
+	       (op->line && op->line == finding->line && is_same(op->file, finding->file));
+}
+
+// It says what the op that holds most is called for.
+static bool explains_op(const struct verdict_facts *f, const struct finding *finding)
+{
+	const struct op_row *op = hottest_op(f);
+
+	return op && share_of(op->self_ns, f->ops->wall_ns) >= ASKED_SHARE &&
+	       is_at_op(finding, op) && !outranks(price_of_op(f, op), finding, true);
+}
+
 // Whether a function, an op, or a function with what it asks libraries for, explains more of the
 // run than FINDING: worst is what costs most, whatever a rule says of it.
 static bool is_outranked(const struct verdict_facts *f, const struct finding *finding)
@@ -341,11 +367,22 @@ static bool is_outranked(const struct verdict_facts *f, const struct finding *fi
 	if (row && outranks(price_of(f, row->self), finding,
 	                    is_in(finding, row->name, row->file) || calls(finding, row->name)))
 		return true;
-	if (op && outranks(price_of_op(f, op), finding, calls(finding, op->name)))
+	if (op && outranks(price_of_op(f, op), finding, is_at_op(finding, op)))
 		return true;
 	return asks_most(f, MORE_THAN, &sum) && !is_import(&sum) &&
 	       outranks(price_of(f, sum.self + sum.below), finding,
 	                is_in(finding, sum.own->name, sum.own->file));
+}
+
+// Of a program that the user has not made, and of which nothing is known but how long it ran, there
+// is nothing to begin with: what costs more than that is said instead.
+static bool beats_nameless(const struct verdict_facts *f, const struct finding *finding)
+{
+	const struct row *row = hottest(f);
+
+	return row && row->name[0] == '[' && row->module &&
+	       origin_is_foreign(row->module, row->file) &&
+	       (double)finding->saving_ns > price_of(f, row->self);
 }
 
 // The one that explains most. Of what is no fault by itself, such as imports, only what most of the
@@ -356,7 +393,8 @@ static const struct finding *worst(const struct verdict_facts *f)
 
 	for (size_t i = 0; i < f->findings->shown; i++) {
 		const struct finding *finding = &f->findings->items[i];
-		bool counts = finding->severity >= SEVERITY_WARN || finding->share >= MOST_SHARE;
+		bool counts = finding->severity >= SEVERITY_WARN || finding->share >= MOST_SHARE ||
+		              beats_nameless(f, finding) || explains_op(f, finding);
 		if (counts && finding->rule->subject != RULES_QUALITY &&
 		    finding->saving_ns > (most ? most->saving_ns : 0) &&
 		    !(most && finding->rule->potential))
@@ -396,7 +434,7 @@ static bool advise_cpu(const struct verdict_facts *f, struct verdict *v)
 	double cpus = run_cpus(f->run);
 
 	advise(v,
-	       "It kept the %.3g CPU%s that it may use busy by itself: run fewer threads or "
+	       "The program alone kept the %.3g CPU%s that it may use busy: run fewer threads or "
 	       "processes at once, or give it more CPUs.",
 	       cpus, cpus > 1 ? "s" : "");
 	const struct row *row = f->run->samples >= FEW_SAMPLES ? hottest(f) : NULL;
@@ -455,7 +493,7 @@ static const char *wait_phrase(enum metric metric)
 		[METRIC_OFF_STOPPED] = "was stopped",
 	};
 
-	return phrases[metric] ? phrases[metric] : "was blocked, it is not known on what";
+	return phrases[metric] ? phrases[metric] : "was blocked for an unknown reason";
 }
 
 static const char *wait_advice(enum metric metric)
@@ -465,17 +503,17 @@ static const char *wait_advice(enum metric metric)
 				    "--by thread), and hold the lock for less time.",
 		[METRIC_OFF_FILE] = "Read ahead or in larger pieces, write less often, or keep the "
 				    "data in memory.",
-		[METRIC_OFF_NET] = "If it is not meant to be idle, look at who should answer; send "
-				   "more requests at once.",
+		[METRIC_OFF_NET] = "If it should not be idle, profile the side that should answer; "
+				   "send several requests at once.",
 		[METRIC_OFF_PIPE] = "The other end of the pipe or terminal is slower: profile that "
 				    "program.",
-		[METRIC_OFF_SLEEP] = "It does so by its own choice: wait for the event itself "
-				     "instead, or sleep less.",
+		[METRIC_OFF_SLEEP] = "Wait for the event itself instead, or sleep less.",
 		[METRIC_OFF_FAULT] =
-			"Look at a second run first, which finds files in memory. Else "
-			"use less memory, read files in order, or look for swapping.",
-		[METRIC_OFF_STOPPED] = "It was stopped from outside: measure it again without "
-				       "that.",
+			"Profile a second run first, which finds files in memory. Or use less "
+			"memory, read files in order, or look for swapping.",
+		[METRIC_OFF_STOPPED] =
+			"The program was stopped from outside: measure again without "
+			"that.",
 		[METRIC_OFF_GPU] = "Give the GPU work in larger pieces, and do not wait for each.",
 	};
 
@@ -525,17 +563,28 @@ static bool waits(const struct verdict_facts *f, struct verdict *v)
 	return advise(v, "%s", wait_advice(most));
 }
 
-// Nor do the processes that it waits for: then there is nothing to sample.
-static bool children_wait(const struct verdict_facts *f, struct verdict *v)
+// Of the critical thread: what it waits for that is no CPU.
+static uint64_t waited_for(const struct verdict_facts *f)
+{
+	uint64_t ns = 0;
+
+	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++)
+		ns += m != METRIC_OFF_RUNNABLE ? f->account.ns[m] : 0;
+	return ns;
+}
+
+// Nor do the processes or threads that it waits for, as a server's that wait for each other:
+// however long they lack a CPU, what they do with one is the smaller part.
+static bool all_wait(const struct verdict_facts *f, struct verdict *v)
 {
 	const uint64_t *ns = f->account.ns;
 	const struct row *row = f->both->count ? &f->both->rows[0] : NULL;
-	uint64_t ready = f->totals->on_cpu_ns + f->totals->runnable_ns;
+	bool children = share_of(ns[METRIC_OFF_CHILD], f->account.lifetime_ns) >= WAIT_SHARE;
 	enum metric most = METRIC_ON_CPU;
 	char place[400];
 
-	if (!row || share_of(ns[METRIC_OFF_CHILD], f->account.lifetime_ns) < WAIT_SHARE ||
-	    share_of(ready, f->run->wall_ns) >= BUSY_SHARE)
+	if (!row || share_of(waited_for(f), f->account.lifetime_ns) < WAIT_SHARE ||
+	    share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
 	for (int m = METRIC_ON_CPU; m < METRIC_COUNT; m++)
 		if (row->self_ns[m] > row->self_ns[most])
@@ -543,32 +592,69 @@ static bool children_wait(const struct verdict_facts *f, struct verdict *v)
 	if (most == METRIC_ON_CPU || share_of(row->self_ns[most], f->both->all) < WAIT_SHARE)
 		return false;
 	name_row(row, place, sizeof(place));
-	say(v, "%s %% of the time the processes that it started %s, in %s.",
-	    format_percent(row->self_ns[most], f->both->all).text, wait_phrase(most), place);
-	return advise(v, "%s", wait_advice(most));
+	say(v, "%s %% of the time %s %s, in %s.",
+	    format_percent(row->self_ns[most], f->both->all).text,
+	    children ? "the processes that it started" : "its threads and processes",
+	    wait_phrase(most), place);
+	return advise(v, "%s",
+	              children ? wait_advice(most)
+	                       : "See who calls that and whether it is idle there: bottleneck "
+	                         "report --off-cpu --call-tree");
 }
 
 static bool advise_agent(struct verdict *v)
 {
 	return advise(
-		v,
-		"Its Python functions are missing; the limits below give the cause and the remedy.");
+		v, "Its Python functions are missing; the limits give the cause and the remedy.");
+}
+
+// The kernel takes events off programs that run with other rights, and no agent is loaded there.
+static bool not_allowed(const struct verdict_facts *f, struct verdict *v)
+{
+	if (!f->run->unseen_processes)
+		return false;
+	say(v, "The process %.60s could not be sampled: it runs with other privileges (setuid).",
+	    f->run->unseen_name ? f->run->unseen_name : "?");
+	return advise(v, "Run bottleneck as root, or profile a copy of the program without the "
+	                 "setuid bit.");
+}
+
+static bool went_on(const struct verdict_facts *f, struct verdict *v)
+{
+	if (!f->run->background_processes)
+		return false;
+	say(v,
+	    "The program ended after %s and left %.60s running in the background, which is "
+	    "not in this profile.",
+	    format_duration(f->run->wall_ns).text,
+	    f->run->background_name ? f->run->background_name : "a process");
+	return advise(v, "Run it in the foreground; most daemons have an option for that.");
+}
+
+// What there is of the run is not what was asked about, whatever it did.
+static bool lies_elsewhere(const struct verdict_facts *f, struct verdict *v)
+{
+	if (f->run->samples >= FEW_SAMPLES || !(not_allowed(f, v) || went_on(f, v)))
+		return false;
+	v->too_few = true;
+	return true;
 }
 
 static bool too_few_samples(const struct verdict_facts *f, struct verdict *v)
 {
 	if (f->run->samples >= FEW_SAMPLES)
 		return false;
+	v->too_few = true;
 	if (!f->run->samples && f->run->agentless_processes) {
 		say(v, "No sample on a CPU: the agent was not loaded.");
-		return advise(v, "The limits below give the cause and the remedy.");
+		return advise(v, "The limits give the cause and the remedy.");
 	}
 	if (!f->run->samples)
-		say(v, "No sample on a CPU: it ran too short to rank functions.");
+		say(v, "No sample on a CPU: the run was too short to rank functions.");
 	else
 		say(v, "Only %s sample%s on a CPU: too few to rank functions.",
 		    format_count(f->run->samples).text, f->run->samples == 1 ? "" : "s");
-	return advise(v, "Let it do more work, or raise the rate: bottleneck -F 4999 ...");
+	return advise(v, "Run more work, or raise the sampling rate: bottleneck -F 4999 ...");
 }
 
 // Hooks of the agent's, at whose cost nothing else can be judged.
@@ -625,7 +711,7 @@ static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 		return true;
 	say(v, "%s %% of %s is spent in code without symbols that a JIT compiler made.",
 	    format_percent(row->self, f->all).text, f->of);
-	return advise(v, "Have its names written first: see the limits below.");
+	return advise(v, "Make the JIT compiler write symbol names: see the limits.");
 }
 
 // One that takes longer than any function does, as where several functions share its work.
@@ -657,9 +743,9 @@ static bool nothing_seen(const struct verdict_facts *f, struct verdict *v)
 
 	if (!row || !is_mark(row) || nameless_row(f) || share_of(row->self, f->all) < UNSEEN_SHARE)
 		return false;
-	say(v, "Where %s %% of %s was spent could not be seen.",
+	say(v, "%s %% of %s was spent in code that could not be identified.",
 	    format_percent(row->self, f->all).text, f->of);
-	return advise(v, "See the limits below; bottleneck check tells what would help.");
+	return advise(v, "See the limits; bottleneck check shows what would help.");
 }
 
 // What starts with an import is told by what is imported.
@@ -689,7 +775,7 @@ static bool asked_for(const struct verdict_facts *f, struct verdict *v)
 	if (query_lacks_agent(f->run, sum.entry->module))
 		return advise_agent(v);
 	if (sum.entry->name[0] == '[' && sum.entry->module)
-		return advise(v, "Get its symbols first (see limits below), or start with that "
+		return advise(v, "Get its symbols first (see the limits), or start with that "
 		                 "caller.");
 	return advise(v, "Call it less often or with less work, starting there.");
 }
@@ -747,11 +833,11 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (query_lacks_agent(f->run, row->module))
 		return advise_agent(v);
 	if (row->name[0] == '[' && row->module)
-		return advise(v, "Get its symbols first (see limits below)%s.",
+		return advise(v, "Get its symbols first (see the limits)%s.",
 		              caller ? ", or start with that caller" : "");
 	if (row->kernel)
-		return advise(v, "Ask the kernel for less: fewer and larger system calls, less "
-		                 "fresh memory.");
+		return advise(v, "Make fewer and larger system calls, and reuse memory instead "
+		                 "of allocating it anew.");
 	if (caller)
 		return advise(v, "Call it less often or with less work, starting there.");
 	// The hot lines are the user's own.
@@ -766,6 +852,7 @@ static void add_second(const struct verdict_facts *f, struct verdict *v)
 {
 	size_t length = strlen(v->next);
 
+	v->said_next = f->second;
 	if (f->second)
 		snprintf(v->next + length, sizeof(v->next) - length, "%sNext: %s.",
 		         length ? v->next[length - 1] == '.' ? " " : ". " : "", f->second->fact);
@@ -808,21 +895,29 @@ static void add_noise(const struct verdict_facts *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {
-	nothing_measured, found,           waits_for_cpu, others_wait_for_cpu, waits,
-	children_wait,    too_few_samples, our_own,       nothing_seen,        hot_op,
-	asked_for,        nameless_jit,    flat,          hot_function,
+	lies_elsewhere, nothing_measured, found,           waits_for_cpu, others_wait_for_cpu,
+	waits,          all_wait,         too_few_samples, our_own,       nothing_seen,
+	hot_op,         asked_for,        nameless_jit,    flat,          hot_function,
 };
 
 // What shares are shares of. As findings have it, waiting for a CPU may hit any code by chance.
-static void take_base(struct verdict_facts *f, uint64_t cpu_ns)
+static void take_base(struct verdict_facts *f, const struct profile *profile, uint64_t cpu_ns)
 {
 	uint64_t waited = f->wall.ns[METRIC_OFF_RUNNABLE];
 	bool short_of_cpus = share_of(waited, f->wall.all_ns) > QUEUE_SHARE;
 
 	f->all = !f->wall.ranks ? cpu_ns : f->wall.all_ns - (short_of_cpus ? waited : 0);
-	f->of = !f->wall.ranks  ? "the CPU time"
-	        : short_of_cpus ? "wall time without waiting for a CPU"
-	                        : "wall time";
+	struct wall_rank rank = { 0 };
+	char whose[24] = "";
+	f->of_rank = query_wall_rank(profile, &rank);
+	if (f->of_rank)
+		snprintf(whose, sizeof(whose), " of %s %u", rank.numbered ? "rank" : "profile",
+		         rank.number);
+	if (f->wall.ranks)
+		snprintf(f->of, sizeof(f->of), "wall time%s%s", whose,
+		         short_of_cpus ? " (excluding waits for a CPU)" : "");
+	else
+		snprintf(f->of, sizeof(f->of), "the CPU time");
 }
 
 int verdict_find(const struct profile *profile, const struct view *view,
@@ -869,10 +964,10 @@ int verdict_find(const struct profile *profile, const struct view *view,
 		wait_tree ? query_ops(profile, &op_query, err) : NULL;
 	if (!ops)
 		return -1;
-	*verdict = (struct verdict){ "", "" };
+	*verdict = (struct verdict){ .said = NULL };
 	f.ops = ops;
 	f.cpu = rows;
-	take_base(&f, rows->all);
+	take_base(&f, profile, rows->all);
 	f.both = both_rows;
 	f.cpu_tree = cpu_tree;
 	f.wait_tree = wait_tree;

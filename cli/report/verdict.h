@@ -8,7 +8,10 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct error;
+struct finding;
 struct findings;
 struct profile;
 struct view;
@@ -16,6 +19,8 @@ struct view;
 struct verdict {
 	char sentence[600];
 	char next[800];
+	bool too_few;                           /* samples: tables of functions tell nothing */
+	const struct finding *said, *said_next; /* in these; borrowed; NULL: none */
 };
 
 /* -1 if a question could not be answered. */

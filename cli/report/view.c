@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PERCENT_BRIEF 1 // of a table, that a row of a brief report has at least
+
 // In the order of enum view_sort.
 static const char *const sorts[] = { "self", "total",     "line",    "calls",
 	                             "mem",  "flops",     "avg",     "mem-total",
@@ -81,7 +83,7 @@ static const struct option_spec parts[] = {
 	  .argument = "GLOB",
 	  .kind = OPTION_TEXT,
 	  .offset = AT(steps),
-	  .help = "the op whose calls are the steps of the run (found by itself)" },
+	  .help = "the op whose calls are the steps of the run (auto-detected)" },
 	{ .name = "on-cpu",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(on_cpu),
@@ -140,6 +142,10 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(waits),
 	  .help = "who waited for whom: waiter, resource, holder" },
+	{ .name = "env",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(environment),
+	  .help = "what the run ran on and with: versions, libraries, CPUs, variables" },
 	{ .name = "call-tree",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(call_tree),
@@ -155,7 +161,7 @@ static const struct option_spec specs[] = {
 	  .name = "verbose",
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(verbose),
-	  .help = "more about how the numbers came about" },
+	  .help = "the whole report, with how the numbers came about" },
 	{ .name = "rule",
 	  .argument = "ID=VALUE",
 	  .kind = OPTION_LIST,
@@ -230,6 +236,15 @@ struct view view_default(void)
 	};
 }
 
+void view_make_brief(struct view *view)
+{
+	view->brief = true;
+	if (view->top == VIEW_TOP_DEFAULT)
+		view->top = VIEW_TOP_BRIEF;
+	if (view->min_percent < 0)
+		view->min_percent = PERCENT_BRIEF;
+}
+
 struct option_group view_options(struct view *view)
 {
 	return (struct option_group){
@@ -295,6 +310,8 @@ enum view_table view_table(const struct view *view)
 		return VIEW_TABLE_CALLED;
 	if (view->waits)
 		return VIEW_TABLE_WAITS;
+	if (view->environment)
+		return VIEW_TABLE_ENVIRONMENT;
 	if (asks_for_ops(view))
 		return VIEW_TABLE_OPS;
 	if (view->by.index == VIEW_BY_STREAM)

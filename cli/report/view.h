@@ -83,7 +83,8 @@ enum view_table {
 	VIEW_TABLE_GPU, /* who launched what ran there */
 	VIEW_TABLE_STREAMS,
 	VIEW_TABLE_KERNELS, /* and copies */
-	VIEW_TABLE_WAITS
+	VIEW_TABLE_WAITS,
+	VIEW_TABLE_ENVIRONMENT
 };
 
 struct view {
@@ -94,7 +95,7 @@ struct view {
 	 * none */
 	const char *as;
 	const char *of; /* glob: shares of ops are of the time in these; NULL: of threads' time */
-	bool waits;
+	bool waits, environment;
 	uint32_t top;
 	double min_percent; /* negative: not asked for, see view_min_share() */
 	bool call_tree;
@@ -106,7 +107,7 @@ struct view {
 	bool from_steady;     /* from_ns is to be where the warm-up ends */
 	int phase;            /* enum view_phase: that alone */
 	uint32_t skip_first;  /* steps; 0: none */
-	const char *steps;    /* glob: the op whose calls they are; NULL: found by itself */
+	const char *steps;    /* glob: the op whose calls they are; NULL: auto-detected */
 	const char *schedule; /* of steps, as schedule_parse() takes it: a table for each cycle;
 	                         NULL: none, or the recorded one */
 	uint32_t cycle;       /* of the schedule, from 1: that alone; 0: all */
@@ -115,6 +116,7 @@ struct view {
 	bool on_cpu, off_cpu;
 	struct display display;
 	bool quiet, verbose;
+	bool brief; /* one screen: the answer last, and of each table its first rows */
 	struct option_list rules;   /* thresholds: "ID=VALUE" */
 	const char *rules_file;     /* the same, one a line; NULL: none */
 	struct option_list fail_on; /* ids of rules, severities */
@@ -126,11 +128,15 @@ struct view {
 };
 
 #define VIEW_TOP_DEFAULT    15
+#define VIEW_TOP_BRIEF      5
 #define VIEW_EVENTS_DEFAULT 400000
 #define VIEW_FRAMES_DEFAULT 3 /* callers of --by stack */
 
 /* What is shown if nobody asks for something else. */
 struct view view_default(void);
+
+/* A report of one screen, with as many rows as VIEW asks for, or else VIEW_TOP_BRIEF. */
+void view_make_brief(struct view *view);
 
 /*
  * The options of struct view, beside those of its display: what is shown, and of which part of a

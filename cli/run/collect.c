@@ -4,8 +4,7 @@
 #include "base/error.h"
 #include "cli/run/job.h"
 #include "cli/run/launch.h"
-#include "merge/record/collector.h"
-#include "sampler/sampler.h"
+#include "merge/record/recording.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +16,7 @@
 #define STACK_BYTES   ((size_t)8 << 20)
 
 struct turn {
-	struct collector *collector;
+	struct recording *recording;
 	struct job *job;
 	const struct launch *launch;
 	struct error *err;
@@ -30,37 +29,37 @@ static bool reap(struct turn *t)
 	struct rusage usage;
 	int status;
 
-	collector_look(t->collector);
+	recording_look(t->recording);
 	if (wait4(t->launch->pid, &status, WNOHANG | WUNTRACED, &usage) != t->launch->pid)
 		return false;
 	if (WIFSTOPPED(status)) {
-		collector_drain(t->collector); // what it did before does not wait until it goes on
+		recording_drain(t->recording); // what it did before does not wait until it goes on
 		job_stopped(t->job, WSTOPSIG(status));
 		return false;
 	}
 	t->job->child = 0;
-	collector_end(t->collector, status, &usage);
+	recording_end(t->recording, status, &usage);
 	return true;
 }
 
 // Waits for something to do, does it, and says whether the target has ended.
 static int step(struct turn *t)
 {
-	struct collector *c = t->collector;
+	struct recording *r = t->recording;
 	struct pollfd fds[] = {
-		{ .fd = c->broken.text[0] ? -1 : sampler_fd(c->sampler), .events = POLLIN },
+		{ .fd = recording_fd(r), .events = POLLIN },
 		{ .fd = t->job->fd, .events = POLLIN },
 		{ .fd = t->launch->pidfd, .events = POLLIN },
 		{ .fd = t->job->witness.fd, .events = POLLIN },
 	};
 
-	if (poll(fds, sizeof(fds) / sizeof(fds[0]), collector_timeout_ms(c, POLL_LIMIT_MS)) < 0 &&
+	if (poll(fds, sizeof(fds) / sizeof(fds[0]), recording_timeout_ms(r, POLL_LIMIT_MS)) < 0 &&
 	    errno != EINTR)
 		return error_set(t->err, errno, "could not wait for the program");
-	collector_drain(c);
+	recording_drain(r);
 	if ((job_handle(t->job) || fds[2].revents) && reap(t))
 		return 1;
-	collector_step(c);
+	recording_step(r);
 	return 0;
 }
 
@@ -69,7 +68,7 @@ static void *run_to_exit(void *context)
 	struct turn *t = context;
 	int ended;
 
-	collector_begin(t->collector);
+	recording_begin(t->recording);
 	do
 		ended = step(t);
 	while (ended == 0);
@@ -94,10 +93,10 @@ static int start_thread(pthread_t *thread, struct turn *turn)
 
 // In a thread of its own, as it becomes a real-time one: a program that asks for its parent's
 // policy asks for the main thread's.
-int collect_until_exit(struct collector *c, struct job *job, const struct launch *launch,
+int collect_until_exit(struct recording *r, struct job *job, const struct launch *launch,
                        struct error *err)
 {
-	struct turn turn = { .collector = c, .job = job, .launch = launch, .err = err };
+	struct turn turn = { .recording = r, .job = job, .launch = launch, .err = err };
 	pthread_t thread;
 
 	if (start_thread(&thread, &turn))

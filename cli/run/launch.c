@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/run/job.h"
-#include "tracer/reader/session.h"
+#include "merge/record/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +29,15 @@ static void wait_for_gate(int gate)
 }
 
 __attribute__((noreturn)) static void run_child(const int gate[2], const int exec[2],
-                                                char *const *argv, const struct session *session,
+                                                char *const *argv,
+                                                const struct recording *recording,
                                                 const struct job *job)
 {
 	job_join(job);
 	// Our copy of the writing end would keep the gate open after the parent's death.
 	close(gate[1]);
 	wait_for_gate(gate[0]);
-	if (session)
-		session_export(session, NULL); // without it the program runs, unseen
+	recording_export(recording);
 	job_restore(job);
 	execvp(argv[0], argv);
 	int reason = errno;
@@ -58,7 +58,7 @@ static int open_pipes(int gate[2], int exec[2], struct error *err)
 	return -1;
 }
 
-int launch_start(struct launch *launch, char *const *argv, const struct session *session,
+int launch_start(struct launch *launch, char *const *argv, const struct recording *recording,
                  const struct job *job, struct error *err)
 {
 	int gate[2] = { -1, -1 }, exec[2] = { -1, -1 };
@@ -68,7 +68,7 @@ int launch_start(struct launch *launch, char *const *argv, const struct session 
 		return -1;
 	launch->pid = fork();
 	if (launch->pid == 0)
-		run_child(gate, exec, argv, session, job);
+		run_child(gate, exec, argv, recording, job);
 	int reason = errno;
 	close(gate[0]);
 	close(exec[1]);
@@ -106,7 +106,10 @@ static int could_not_run(const char *program, int reason, int *status, struct er
 	if (reason == ENOENT)
 		*status = EXIT_NOT_FOUND;
 	error_set(err, reason, "could not run \"%s\"", program);
-	if (reason == ENOENT && !path)
+	const char *meant = command_meant(program);
+	if (reason == ENOENT && !path && meant)
+		error_hint(err, "did you mean \"bottleneck %s\"?", meant);
+	else if (reason == ENOENT && !path)
 		error_hint(err, "It is neither a program in PATH nor a command of bottleneck, see "
 		                "--help.");
 	return -1;

@@ -15,7 +15,7 @@
 
 struct error;
 struct job;
-struct session;
+struct recording;
 
 struct launch {
 	pid_t pid;
@@ -25,10 +25,10 @@ struct launch {
 };
 
 /*
- * Forks. SESSION (NULL: none) adds to the environment of the target alone what
+ * Forks. RECORDING (NULL: none) adds to the environment of the target alone what
  * the agent needs. -1 on error.
  */
-int launch_start(struct launch *launch, char *const *argv, const struct session *session,
+int launch_start(struct launch *launch, char *const *argv, const struct recording *recording,
                  const struct job *job, struct error *err);
 
 /* Lets the child exec. 0; or -1 with *STATUS EXIT_CANNOT_RUN or EXIT_NOT_FOUND. */

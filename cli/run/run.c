@@ -1,25 +1,142 @@
 // SPDX-License-Identifier: MIT
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/new_file.h"
+#include "base/stop.h"
+#include "base/temporary.h"
 #include "cli/command.h"
 #include "cli/export/exports.h"
 #include "cli/file_name.h"
 #include "cli/inherited.h"
 #include "cli/message.h"
+#include "cli/progress.h"
 #include "cli/rank.h"
 #include "cli/report/cut.h"
+#include "cli/report/facts.h"
 #include "cli/report/gate.h"
-#include "cli/run/ending.h"
-#include "cli/run/page.h"
-#include "cli/run/recording.h"
+#include "cli/run/collect.h"
+#include "cli/run/job.h"
+#include "cli/run/launch.h"
+#include "cli/run/run_options.h"
+#include "cli/state.h"
+#include "cli/text/text.h"
+#include "merge/profile/profile.h"
+#include "merge/record/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+// The report of a run, made in a thread of its own while the profile is written.
+//
+// Both only read the profile, which nobody may change from page_start() to
+// page_print(). The functions are for one thread.
+
+struct page {
+	struct text text;
+	struct view view;
+	FILE *out;
+	char *bytes; /* what has been made */
+	size_t size;
+	pthread_t thread;
+	bool threaded;
+	int failed;
+	struct error error;
+};
+
+static void *make(void *context)
+{
+	struct page *page = context;
+
+	page->failed = text_print(&page->text, &page->error);
+	return NULL;
+}
+
+// Signals are for the thread that writes the file. A fault is the affair of who makes it.
+static bool start_thread(struct page *page)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	bool started = pthread_create(&page->thread, NULL, make, page) == 0;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return started;
+}
+
+// People who watch are shown one screen; a file, and who asks for more, has all.
+static struct view view_for(const struct view *view, const FILE *out)
+{
+	struct view shown = *view;
+
+	if (!view->verbose && (out == stderr || out == stdout))
+		view_make_brief(&shown);
+	return shown;
+}
+
+// Starts to make PROFILE's report as VIEW and LIMITS (may be NULL) want it, for OUT.
+static void page_start(struct page *page, const struct profile *profile, const struct view *view,
+                       const struct rule_limits *limits, FILE *out)
+{
+	memset(page, 0, sizeof(*page));
+	page->out = out;
+	page->view = view_for(view, out);
+	page->text = (struct text){
+		.out = open_memstream(&page->bytes, &page->size),
+		.profile = profile,
+		.view = &page->view,
+		.terminal = display_terminal(&view->display, out),
+		.limits = limits,
+	};
+	if (!page->text.out) {
+		page->failed = error_set(&page->error, errno, "could not print the report");
+		return;
+	}
+	page->threaded = start_thread(page);
+	if (!page->threaded)
+		make(page);
+}
+
+static int put(const struct page *page, struct error *err)
+{
+	FILE *out = page->out;
+
+	if (out == stderr || out == stdout)
+		fputc('\n', out); // the program may not have ended its last line
+	else if (ftruncate(fileno(out), 0) < 0)
+		errno = 0; // a pipe or a device: it was empty
+	terminal_put(&page->text.terminal, out, page->bytes, page->size);
+	return fflush(out) == 0 ? 0 : error_set(err, errno, "could not write the report");
+}
+
+// Waits for the report and prints it with LAST (NULL: none) as its last line, all in one write,
+// so that nothing else gets between its lines.
+static int page_print(struct page *page, const char *last, struct error *err)
+{
+	if (page->threaded)
+		pthread_join(page->thread, NULL);
+	if (last && !page->failed)
+		text_say(&page->text, "%s", last);
+	if (page->text.out && fclose(page->text.out) != 0 && !page->failed)
+		page->failed = error_set(&page->error, errno, "could not print the report");
+	int failed = page->failed;
+	if (failed)
+		*err = page->error;
+	else
+		failed = put(page, err);
+	free(page->bytes);
+	return failed;
+}
 
 // The report's place is found out before the program runs, not after hours of it.
 static FILE *open_report(const struct run_options *options, struct error *err)
@@ -43,54 +160,202 @@ static FILE *open_report(const struct run_options *options, struct error *err)
 	return file;
 }
 
+// One run: the program, what records it, and where that goes.
+struct running {
+	const struct run_options *options;
+	struct facts facts;
+	struct job job;
+	struct launch launch;
+	struct recording *recording;
+	char path[PATH_MAX];          // where the profile goes; "" if nowhere
+	char kernel_names[PATH_MAX];  // of the kernel's functions, kept from run to run
+	char kept[PATH_MAX * 2 + 64]; // where the profile is, or why not; "" if nobody asked
+};
+
+// Finds out where the profile will go. -1 if the user named a place that cannot be written.
+static int running_open(struct running *r, const struct run_options *options, struct error *err)
+{
+	struct error reason;
+	char text[ERROR_TEXT_SIZE];
+
+	memset(r, 0, sizeof(*r));
+	r->options = options;
+	r->job.fd = -1;
+	r->launch = (struct launch){ .pid = -1, .pidfd = -1, .gate = -1, .exec = -1 };
+	if (options->output) {
+		if (state_check_output(options->output, err) < 0)
+			return -1;
+		snprintf(r->path, sizeof(r->path), "%s", options->output);
+	} else if (state_prepare(r->path, sizeof(r->path), &reason) < 0) {
+		// Nobody asked for a file, so the run goes on without one.
+		r->path[0] = '\0';
+		snprintf(r->kept, sizeof(r->kept), "the run is not kept for bottleneck report: %s",
+		         error_message(&reason, text, sizeof(text)));
+	}
+	return 0;
+}
+
+static void running_close(struct running *r)
+{
+	launch_close(&r->launch);
+	recording_free(r->recording);
+	r->recording = NULL;
+	facts_fini(&r->facts);
+	if (r->job.fd >= 0)
+		job_close(&r->job);
+}
+
+// As long as we hold them open, nobody at their other ends learns that the target closed them.
+static void let_go_of_streams(const struct run_options *options)
+{
+	cleanup_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup3(null, STDIN_FILENO, O_CLOEXEC);
+	if (!options->report_file || strcmp(options->report_file, "-") != 0)
+		dup3(null, STDOUT_FILENO, O_CLOEXEC);
+}
+
+// Launches the target and records it until it has ended. -1 with the exit status for it in *STATUS.
+static int run_target(struct running *r, int *status, struct error *err)
+{
+	char **argv = r->options->argv;
+	struct recording_options options = run_options_recording(r->options);
+	struct run run;
+
+	*status = EXIT_OURS;
+	options.checkpoint = r->path[0] ? r->path : NULL;
+	if (state_kallsyms(r->kernel_names, sizeof(r->kernel_names), NULL) == 0)
+		options.kernel_names = r->kernel_names;
+	r->recording = recording_new(&options, err);
+	if (!r->recording || job_open(&r->job, err) < 0 ||
+	    launch_start(&r->launch, argv, r->recording, &r->job, err) < 0)
+		return -1;
+	r->job.child = r->launch.pid;
+	let_go_of_streams(r->options);
+	if (recording_attach(r->recording, r->launch.pid, err) < 0)
+		return -1;
+	if (facts_take(&r->facts, argv, &run) < 0)
+		return error_set(err, ENOMEM, "could not start");
+	recording_start(r->recording, &run);
+	if (launch_release(&r->launch, argv[0], status, err) < 0 ||
+	    collect_until_exit(r->recording, &r->job, &r->launch, err) < 0)
+		return -1;
+	return recording_finish(r->recording, err);
+}
+
+static int name_addresses(struct running *r, struct error *err)
+{
+	struct terminal terminal = terminal_of(stderr, 0, COLOR_NEVER);
+	struct progress progress;
+
+	progress_start(&progress, &terminal);
+	progress.wanted = progress.wanted && !r->options->view.quiet;
+	int failed = recording_symbolize(r->recording, progress_tell, &progress, err);
+	progress_end(&progress);
+	return failed;
+}
+
+static int save(struct running *r, struct error *err)
+{
+	sigset_t old;
+
+	if (!r->path[0])
+		return 0;
+	// A Ctrl-C here would leave a temporary file behind.
+	sigprocmask(SIG_BLOCK, &r->job.handled, &old);
+	int failed = profile_write(recording_profile(r->recording), r->path, err);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (failed)
+		return error_wrap(err, "the profile is not kept");
+	if (r->options->output)
+		snprintf(r->kept, sizeof(r->kept), "profile: %s (bottleneck report %s)", r->path,
+		         r->path);
+	else
+		snprintf(r->kept, sizeof(r->kept), "profile: %s (bottleneck report)%s", r->path,
+		         state_is_moved() ? ": the home directory of the environment belongs to "
+		                            "another user"
+		                          : "");
+	return 0;
+}
+
+// Signals that come when the target has ended, and its profile and report are being made: the first
+// leaves out what takes long (base/stop.h), so that addresses get their names when the profile is
+// read again; the second ends bottleneck, without its temporary files and directories.
+static void handle(int number)
+{
+	if (!stop_is_wanted()) {
+		stop_want(number);
+		return;
+	}
+	temporary_remove_all();
+	signal(number, SIG_DFL);
+	raise(number); // blocked while this runs, it comes when this has returned
+}
+
+// Before job_close(), which lets signals in. Those that were ignored stay so.
+static void handle_signals(void)
+{
+	// Without SA_RESTART: what waits for a reader of the report, or for a server, goes on.
+	static const struct sigaction handling = { .sa_handler = handle };
+	static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+	struct sigaction now;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+			sigaction(signals[i], &handling, NULL);
+}
+
 // After the target's end nothing may change its status any more but gates that were asked for:
 // troubles are only told. Returns what gates say.
-static int conclude(struct recording *r, const struct rule_limits *limits, FILE *report)
+static int conclude(struct running *r, const struct rule_limits *limits, FILE *report)
 {
+	const struct profile *profile = recording_profile(r->recording);
 	bool wanted = !r->options->no_report;
 	struct page page;
 	struct error err;
 
-	ending_begin();
+	handle_signals();
 	job_close(&r->job);
-	if (recording_symbolize(r, &err) < 0)
+	if (name_addresses(r, &err) < 0)
 		message_error(NULL, &err);
 	if (wanted)
-		page_start(&page, r->profile, &r->options->view, limits, report);
-	if (recording_save(r, &err) < 0)
+		page_start(&page, profile, &r->options->view, limits, report);
+	if (save(r, &err) < 0)
 		message_error(NULL, &err);
 	// A report in a file is to equal the one that the profile prints later.
 	const char *kept = report == stderr && r->kept[0] ? r->kept : NULL;
 	if (wanted && page_print(&page, kept, &err) < 0)
 		message_error(NULL, &err);
-	if (ending_signal() && r->options->view.exports.count)
+	if (stop_signal_name() && r->options->view.exports.count)
 		message_warn("%s came: no file is exported. bottleneck report --export does so",
-		             ending_signal());
-	else if (exports_write(r->profile, &r->options->view, limits, &err) < 0)
+		             stop_signal_name());
+	else if (exports_write(profile, &r->options->view, limits, &err) < 0)
 		message_error(NULL, &err);
 	struct view view = r->options->view;
-	int status = cut_resolve(&view, r->profile, &err);
+	int status = cut_resolve(&view, profile, &err);
 	if (status == 0)
-		status = gate_status(r->profile, &view, limits, &err);
+		status = gate_status(profile, &view, limits, &err);
 	if (status >= 0)
 		return status;
 	message_error(NULL, &err);
 	return EXIT_INCONCLUSIVE;
 }
 
-static int record(struct recording *r, const struct rule_limits *limits, FILE *report)
+static int record(struct running *r, const struct rule_limits *limits, FILE *report)
 {
 	struct error err;
 	int status = EXIT_OURS;
 
-	if (recording_start(r, &status, &err) < 0 || recording_wait(r, &err) < 0) {
+	if (run_target(r, &status, &err) < 0) {
 		message_error(NULL, &err);
 		return status;
 	}
+	int ended = profile_run(recording_profile(r->recording))->exit_status;
 	int gate = conclude(r, limits, report);
-	int ended = r->collector.run.exit_status;
 	if (WIFSIGNALED(ended)) {
-		recording_close(r);
+		running_close(r);
 		job_die(WTERMSIG(ended));
 		return 128 + WTERMSIG(ended); // that signal does not end a process here
 	}
@@ -156,14 +421,14 @@ static int run(int argc, char **argv)
 	// Once a process, and larger than the stack may be: ulimit -s.
 	static struct run_options options;
 	static struct names names;
-	static struct recording recording;
+	static struct running running;
 	struct error err;
 
 	if (run_options_parse(&options, argc, argv, &err) < 0) {
 		message_error(NULL, &err);
 		return EXIT_OURS;
 	}
-	if (options.view.display.help) {
+	if (options.view.display.help || options.help_all) {
 		printf("usage: bottleneck %s\n", command_run.usage[0]);
 		run_options_help(stdout);
 		return 0;
@@ -180,12 +445,12 @@ static int run(int argc, char **argv)
 		return EXIT_OURS;
 	}
 	cleanup_fclose FILE *report = limits ? open_report(&options, &err) : NULL;
-	if (!report || recording_open(&recording, &options, &err) < 0) {
+	if (!report || running_open(&running, &options, &err) < 0) {
 		message_error(NULL, &err);
 		return EXIT_OURS;
 	}
-	int status = record(&recording, limits, report);
-	recording_close(&recording);
+	int status = record(&running, limits, report);
+	running_close(&running);
 	return status;
 }
 

@@ -5,18 +5,18 @@
 #include "base/provider.h"
 #include "cli/common_options.h"
 #include "cli/rank.h"
-#include "merge/profile/profile.h"
-#include "sampler/sampler.h"
-#include "tracer/protocol.h"
+#include "merge/record/traced.h"
 
 #include <string.h>
 
-static const char *const unwinders[] = { "table", "libunwind", NULL }; // enum unwinder_kind
+static const char *const unwinders[] = { "table", "libunwind", NULL }; // enum recording_unwinder
 static const char *const rungs[] = { "kernel", "user", "agent", "proc", NULL }; // enum rung, less 1
 
-static const char *const callsites[] = { "off", "sampled", "all", NULL }; // protocol_launches
+static const char *const callsites[] = { "off", "sampled", "all", NULL }; // enum recording_launches
 
 static const char *const no_limit[] = { "none", NULL };
+
+_Static_assert(TRACED_PATTERNS >= OPTION_LIST_MAX, "patterns of --trace");
 
 #define AT(field) offsetof(struct run_options, field)
 
@@ -167,7 +167,7 @@ static const struct option_spec output[] = {
 	  .argument = "FILE",
 	  .kind = OPTION_TEXT,
 	  .offset = AT(report_file),
-	  .help = "write the report here, not to stderr" },
+	  .help = "write the whole report here, not to stderr" },
 	{ .name = "ranks",
 	  .argument = "LIST",
 	  .kind = OPTION_TEXT,
@@ -189,6 +189,10 @@ static const struct option_spec others[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(version),
 	  .help = "print the version and exit" },
+	{ .name = "help-all",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(help_all),
+	  .help = "print all options and exit" },
 };
 
 #define GROUP_COUNT 7
@@ -222,22 +226,29 @@ static int check_trace(const struct option_list *trace, struct error *err)
 			return error_set(err, 0,
 			                 "--trace: no function has a line break in its name");
 	}
-	if (bytes > PROTOCOL_TRACE_BYTES)
+	if (bytes > RECORDING_TRACE_BYTES)
 		return error_set(err, 0, "--trace: its arguments are longer than %d bytes together",
-		                 PROTOCOL_TRACE_BYTES);
+		                 RECORDING_TRACE_BYTES);
 	return 0;
+}
+
+// Whether the cycles of a schedule alone are recorded: the steps are known by the name of their op.
+static bool records_schedule(const struct run_options *options)
+{
+	return options->view.schedule && options->view.steps;
 }
 
 int run_options_parse(struct run_options *options, int argc, char **argv, struct error *err)
 {
+	const struct recording_options usual = recording_default();
 	struct option_group groups[GROUP_COUNT];
 
 	*options = (struct run_options){
-		.frequency_hz = SAMPLER_FREQUENCY_DEFAULT,
-		.stack_bytes = SAMPLER_STACK_BYTES_DEFAULT,
-		.budget_percent = SAMPLER_BUDGET_DEFAULT,
-		.timeline_limit = PROFILE_TIMELINE,
-		.gpu_callsites = PROTOCOL_LAUNCHES_SAMPLED,
+		.frequency_hz = usual.frequency_hz,
+		.stack_bytes = usual.stack_bytes,
+		.budget_percent = usual.budget_percent,
+		.timeline_limit = usual.timeline_limit,
+		.gpu_callsites = usual.launches,
 		.view = view_default(),
 	};
 	make_groups(options, groups);
@@ -266,7 +277,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 		return error_set(err, 0,
 		                 "--range and --schedule both say what is recorded: they do not go "
 		                 "together");
-	if (run_options_schedule(options) && (options->no_agent || !run_options_ops(options)))
+	if (records_schedule(options) && (options->no_agent || !run_options_ops(options)))
 		return error_set(err, 0,
 		                 "--schedule with --steps needs ops: it cannot go with --no-%s",
 		                 options->no_agent ? "agent" : "ops");
@@ -274,7 +285,7 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 		return -1;
 	if (options->ranks && rank_in_list(options->ranks, 0, err) < 0)
 		return error_wrap(err, "--ranks");
-	if (options->view.display.help || options->version || options->argv[0])
+	if (options->view.display.help || options->help_all || options->version || options->argv[0])
 		return 0;
 	return error_set(err, 0, "no program is named (see --help)");
 }
@@ -298,22 +309,42 @@ uint32_t run_options_ops(const struct run_options *options)
 	return ops;
 }
 
-uint32_t run_options_gpu(const struct run_options *options)
-{
-	if (options->off[OP_CUDA])
-		return 0;
-	return (options->gpu_lines ? PROTOCOL_GPU_LINES : 0) |
-	       (options->gpu_graph_nodes ? PROTOCOL_GPU_NODES : 0);
-}
-
 bool run_options_malloc(const struct run_options *options)
 {
 	return is_on(options, provider_get(OP_MALLOC));
 }
 
-bool run_options_waits(const struct run_options *options)
+struct recording_options run_options_recording(const struct run_options *options)
 {
-	return is_on(options, provider_get(OP_WAITS));
+	bool gpu = !options->off[OP_CUDA];
+
+	return (struct recording_options){
+		.argv = options->argv,
+		.frequency_hz = options->frequency_hz,
+		.stack_bytes = options->stack_bytes,
+		.unwinder = (enum recording_unwinder)options->unwinder,
+		.best_rung = (enum rung)(options->rung + 1),
+		.off_cpu = !options->no_off_cpu,
+		.budget_percent = options->budget_percent,
+		.timeline_limit = options->timeline_limit,
+		.agent = !options->no_agent,
+		.ops = run_options_ops(options),
+		.malloc = run_options_malloc(options),
+		.waits = is_on(options, provider_get(OP_WAITS)),
+		.count_calls = options->count_calls,
+		.gpu_lines = gpu && options->gpu_lines,
+		.gpu_graph_nodes = gpu && options->gpu_graph_nodes,
+		.launches = (enum recording_launches)options->gpu_callsites,
+		.trace = options->trace.items,
+		.trace_count = options->trace.count,
+		.delay_ns = options->delay_ns,
+		.duration_ns = options->duration_ns,
+		.range = options->range,
+		.schedule = options->view.schedule,
+		.steps = options->view.steps,
+		.start_paused = options->start_paused,
+		.debuginfod = options->debuginfod,
+	};
 }
 
 void run_options_help(FILE *out)
@@ -323,4 +354,36 @@ void run_options_help(FILE *out)
 
 	make_groups(&options, groups);
 	option_help(groups, GROUP_COUNT, out);
+}
+
+void run_options_help_short(FILE *out)
+{
+	static const struct {
+		const char *name, *help;
+	} common[] = {
+		{ "output", "keep the profile in FILE, not as the last run" },
+		{ "report", "write the whole report to FILE" },
+		{ "verbose", "print the whole report instead of one screen" },
+		{ "sort", "one table, by wall, self, total, line, mem, gpu ..." },
+		{ "by", "one table, of functions, lines, threads, ops ..." },
+		{ "ops", "the table of ops" },
+		{ "waits", "who waited for whom: waiter, resource, holder" },
+		{ "call-tree", "who calls whom, with shares" },
+		{ "export", "html, chrome, json, csv, speedscope, pprof ..." },
+		{ "from-steady", "leave out the warm-up" },
+		{ "range", "record only while an op or range of this name is open" },
+		{ "trace", "record each call of these functions" },
+		{ "count-calls", "count the calls of Python and C functions exactly" },
+		{ "fail-on", "exit with 90 if this finding, or severity, comes up" },
+		{ "frequency", "samples per second of CPU time of each thread (999)" },
+		{ "no-agent", "load nothing into the program" },
+		{ "help-all", "print all options" },
+	};
+	struct run_options options;
+	struct option_group groups[GROUP_COUNT];
+
+	make_groups(&options, groups);
+	fprintf(out, "\nCommon options:\n");
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		option_help_one(groups, GROUP_COUNT, common[i].name, common[i].help, out);
 }

@@ -7,6 +7,7 @@
 #include "base/provider.h"
 #include "cli/option.h"
 #include "cli/report/view.h"
+#include "merge/record/recording.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ struct error;
 struct run_options {
 	uint32_t frequency_hz;
 	uint32_t stack_bytes;
-	int unwinder; /* enum unwinder_kind */
+	int unwinder; /* enum recording_unwinder */
 	int rung;     /* enum rung less 1 */
 	bool no_off_cpu;
 	uint64_t delay_ns, duration_ns; /* 0: none */
@@ -29,7 +30,7 @@ struct run_options {
 	bool off[OP_PROVIDERS_ALL]; /* by enum op_provider: the option that switches it off is given
 	                             */
 	bool gpu_lines, gpu_graph_nodes;
-	int gpu_callsites; /* enum protocol_launches of tracer/protocol.h */
+	int gpu_callsites; /* enum recording_launches */
 	bool count_calls;
 	struct option_list trace;
 	const char *output;      /* NULL: the last run's place; a pattern of cli/file_name.h */
@@ -37,7 +38,7 @@ struct run_options {
 	const char *ranks;       /* NULL: all; a list of cli/rank.h */
 	bool no_report;
 	bool debuginfod;
-	bool version;
+	bool version, help_all;
 	struct view view;
 	char **argv; /* the program and its arguments */
 };
@@ -48,21 +49,14 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 /* The providers of ops that are wanted: bits 1 << enum op_provider. */
 uint32_t run_options_ops(const struct run_options *options);
 
-/* What is wanted of GPUs: bits, enum protocol_gpu of tracer/protocol.h. */
-uint32_t run_options_gpu(const struct run_options *options);
-
 /* Whether allocations are looked at. */
 bool run_options_malloc(const struct run_options *options);
 
-/* Whether waits for locks and other threads are. */
-bool run_options_waits(const struct run_options *options);
-
-/* Whether the cycles of a schedule alone are recorded: the steps are known by the name of their op.
- */
-static inline bool run_options_schedule(const struct run_options *options)
-{
-	return options->view.schedule && options->view.steps;
-}
+/* The same for who records; files are the caller's to add. OPTIONS must outlive it. */
+struct recording_options run_options_recording(const struct run_options *options);
 
 /* Prints the groups for --help. */
 void run_options_help(FILE *out);
+
+/* The few that most need: one line each. */
+void run_options_help_short(FILE *out);

@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct called_list;
 struct error;
-struct findings;
 struct rule_limits;
 
 struct text {
@@ -53,11 +53,8 @@ enum style text_style(enum tone tone);
 /* Prints what the view asks for. -1 if a question could not be answered. */
 int text_print(const struct text *text, struct error *err);
 
-/* Functions by their calls, as cProfile has them (VIEW->as). */
-int text_called(const struct text *text, struct error *err);
-
-/* The answer, before the sections. */
-int text_verdict(const struct text *text, const struct findings *findings, struct error *err);
+/* Functions by their calls, as cProfile prints them. */
+int text_called(const struct text *text, const struct called_list *list, struct error *err);
 
 /* A paragraph of a section: a note, or one of the limits, which come last. */
 __attribute__((format(printf, 2, 3))) void text_say(const struct text *text, const char *format,

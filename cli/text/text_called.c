@@ -3,8 +3,8 @@
 // those reads this.
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cli/report/called.h"
 #include "cli/text/text.h"
-#include "merge/query/query_called.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -137,55 +137,36 @@ static int print_all_edges(const struct text *text, const struct called_rows *ro
 	return 0;
 }
 
-static enum called_sort sort_of(const struct view *view)
+static void print_head(const struct text *text, const struct called_list *list)
 {
-	return view->sort == VIEW_SORT_TOTAL   ? CALLED_BY_TOTAL
-	       : view->sort == VIEW_SORT_CALLS ? CALLED_BY_CALLS
-	                                       : CALLED_BY_SELF;
-}
-
-static void print_head(const struct text *text, const struct called_rows *rows,
-                       enum called_sort sort, size_t shown)
-{
-	static const char *const orders[] = {
-		[CALLED_BY_SELF] = "internal time",
-		[CALLED_BY_TOTAL] = "cumulative time",
-		[CALLED_BY_CALLS] = "call count",
-	};
+	const struct called_rows *rows = list->rows;
 
 	fprintf(text->out, "\n         %" PRIu64 " function calls ", rows->calls);
 	if (rows->calls != rows->primitive)
 		fprintf(text->out, "(%" PRIu64 " primitive calls) ", rows->primitive);
 	fprintf(text->out, "in %.3f seconds\n\n   Ordered by: %s\n", seconds(rows->self_ns),
-	        orders[sort]);
-	if (shown < rows->count)
+	        list->order);
+	if (list->shown < rows->count)
 		fprintf(text->out, "   List reduced from %zu to %zu due to restriction <%zu>\n",
-		        rows->count, shown, shown);
+		        rows->count, list->shown, list->shown);
 	fputc('\n', text->out);
 }
 
-int text_called(const struct text *text, struct error *err)
+int text_called(const struct text *text, const struct called_list *list, struct error *err)
 {
-	const struct view *view = text->view;
-	const struct query query = view_query(view, BY_FUNCTION, SORT_SELF);
-	enum called_sort sort = sort_of(view);
-	cleanup(called_rows) struct called_rows *rows =
-		query_called(text->profile, &query, sort, err);
+	const struct called_rows *rows = list->rows;
 	int failed;
 
-	if (!rows)
-		return -1;
 	if (!rows->count) {
 		fputc('\n', text->out);
 		text_say(text, "no calls were counted: record with --count-calls");
 		return 0;
 	}
-	size_t shown = rows->count < view->top ? rows->count : view->top;
-	print_head(text, rows, sort, shown);
-	if (view_as(view) == VIEW_AS_CPROFILE)
-		failed = print_rows(text, rows, shown);
+	print_head(text, list);
+	if (list->edges)
+		failed = print_all_edges(text, rows, list->shown, list->callers);
 	else
-		failed = print_all_edges(text, rows, shown, view_as(view) == VIEW_AS_CALLERS);
+		failed = print_rows(text, rows, list->shown);
 	fputc('\n', text->out);
 	if (failed < 0)
 		return error_set(err, ENOMEM, "could not print the calls");

@@ -2,7 +2,7 @@
 // Parts of a whole in one line, in tenths that sum to 100.0 %.
 #include "cli/text/text.h"
 
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/section.h"
 
 #include <stdio.h>
@@ -73,6 +73,7 @@ void text_parts(const struct text *text, const struct section *s)
 		snprintf(number, sizeof(number), "%u.%u", tenths[i] / 10, tenths[i] % 10);
 		print_word(&line, cells[NAME].text, number, text_style(s->rows[i].tone));
 	}
-	print_word(&line, "= 100 %", "", STYLE_PLAIN);
+	if (line.column + strlen("  = 100 %") <= (size_t)text->terminal.width)
+		print_word(&line, "= 100 %", "", STYLE_PLAIN); // no line of its own
 	fputc('\n', text->out);
 }

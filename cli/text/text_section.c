@@ -91,6 +91,7 @@ static void put_value(const struct layout *layout, const struct section_column *
 	case CELL_TEXT: // it is its own words
 	case CELL_ROWS:
 	case CELL_ROW:
+	case CELL_SERIES:
 		break;
 	case CELL_PLACE:
 		place_words(cell->place.file, cell->place.line, cell->place.module, buffer, size);

@@ -3,7 +3,7 @@
 #include "cli/text/text.h"
 
 #include "base/cleanup.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "cli/report/section.h"
 
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include "merge/diff/diff_items.h"
 #include "merge/numbers/statistics.h"
 #include "merge/query/answer.h"
+#include "merge/query/query_wall.h"
 
 #include <errno.h>
 #include <math.h>
@@ -339,14 +340,25 @@ static void comparison_at_scope_end(struct comparison *c)
 	comparison_fini(c);
 }
 
+static bool have_wall(const struct diff_side *side)
+{
+	for (size_t i = 0; i < side->count; i++)
+		if (!query_wall_ns(side->parts[i].profile))
+			return false;
+	return true;
+}
+
 static int take_all(struct comparison *c, const struct diff_side *base,
                     const struct diff_side *next, struct strings *texts, struct error *err)
 {
+	bool by_wall = have_wall(base) && have_wall(next);
+
 	for (size_t i = 0; i < c->bases + c->nexts; i++) {
 		bool is_base = i < c->bases;
 		const struct diff_part *part =
 			is_base ? &base->parts[i] : &next->parts[i - c->bases];
 		c->runs[i].texts = texts;
+		c->runs[i].by_wall = by_wall;
 		if (diff_items_take(&c->runs[i], part, c->query, err) < 0)
 			return -1;
 	}

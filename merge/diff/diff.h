@@ -30,7 +30,8 @@ struct error;
 #define DIFF_SMALL_ALL 0.005 /* of all time */
 
 enum diff_by {
-	DIFF_RUN, /* wall time, CPU time, waits, start-up, warm-up, a step: of the whole run */
+	DIFF_RUN,   /* wall time, CPU time, waits, start-up, warm-up, a step: of the whole run */
+	DIFF_OWNER, /* whose the wall time is: functions, see merge/query/query_wall.h */
 	DIFF_FUNCTION,
 	DIFF_LINE,
 	DIFF_MODULE,
@@ -119,6 +120,10 @@ struct diff *diff_new(const struct diff_side *base, const struct diff_side *next
 void diff_free(struct diff *diff);
 
 CLEANUP(diff, struct diff *, diff_free)
+
+/* Whether DIFF_OWNER tells of both sides what DIFF_FUNCTION does not: wall time is known of all
+   runs, and code ranks by it in one of them. -1 on error. */
+int diff_has_owners(const struct diff_side *base, const struct diff_side *next, struct error *err);
 
 /* NEXT of BASE, less 1: 0.1 is a tenth more. Infinite where there was nothing. */
 double diff_ratio(const struct diff_row *row);

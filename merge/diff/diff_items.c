@@ -7,6 +7,7 @@
 #include "merge/diff/visits.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_ops.h"
+#include "merge/query/query_wall.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -224,6 +225,53 @@ static int take_kernels(struct diff_items *items, const struct diff_part *part, 
 	return 0;
 }
 
+// What was waited for a free CPU is one row, and as much as others took.
+static int take_contention(struct diff_items *items, double ns, struct error *err)
+{
+	struct diff_item *item =
+		ns > 0 ? diff_items_add(items, "[waiting for a free CPU]", NULL, NULL) : NULL;
+
+	if (ns <= 0)
+		return 0;
+	if (!item)
+		return no_memory(err);
+	item->ns = item->waiting_ns = ns;
+	item->variance = item->counted = ns * ns;
+	item->by_clock = true;
+	return 0;
+}
+
+// A second of it has as many samples as one of a single thread, whoever ran.
+static int take_owners(struct diff_items *items, const struct diff_part *part, struct error *err)
+{
+	cleanup(rows) struct rows *rows = query_wall_owners(part->profile, &part->query, err);
+	double contention = 0;
+
+	if (!rows)
+		return -1;
+	items->all_ns = rows->count ? (double)rows->all : 0;
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		double ready = (double)row->self_ns[METRIC_OFF_RUNNABLE];
+		double on = (double)row->self_ns[METRIC_ON_CPU];
+		contention += ready;
+		if ((double)row->self <= ready)
+			continue;
+		struct diff_item *item = diff_items_add(items, row->name, row->module, row->file);
+		if (!item)
+			return no_memory(err);
+		item->line = row->line;
+		item->python = row->python;
+		item->kernel = row->kernel;
+		item->ns = (double)row->self - ready;
+		item->waiting_ns = item->ns - on;
+		item->counted = on * items->sample_ns;
+		item->variance = item->counted + waits_variance(items, item, row->self_ns,
+		                                                (double)row->self_samples);
+	}
+	return take_contention(items, contention, err);
+}
+
 int diff_items_take(struct diff_items *items, const struct diff_part *part,
                     const struct diff_query *query, struct error *err)
 {
@@ -241,7 +289,26 @@ int diff_items_take(struct diff_items *items, const struct diff_part *part,
 		return take_ops(items, part, query, err);
 	case DIFF_KERNEL:
 		return take_kernels(items, part, err);
+	case DIFF_OWNER:
+		return take_owners(items, part, err);
 	default:
 		return take_rows(items, part, query, err);
 	}
+}
+
+int diff_has_owners(const struct diff_side *base, const struct diff_side *next, struct error *err)
+{
+	bool ranks = false;
+
+	for (size_t i = 0; i < base->count + next->count; i++) {
+		const struct diff_part *part =
+			i < base->count ? &base->parts[i] : &next->parts[i - base->count];
+		struct wall_account account;
+		if (query_wall_account(part->profile, &part->query, &account, err) < 0)
+			return -1;
+		if (!account.all_ns)
+			return 0;
+		ranks |= account.ranks;
+	}
+	return ranks;
 }

@@ -31,6 +31,7 @@ struct diff_items {
 	double all_ns; /* what shares are shares of */
 	struct noise_level noise;
 	double sample_ns;      /* what a sample weighs; 0: unknown */
+	bool by_wall;          /* wall time by owner is known of all runs: it is the account */
 	struct strings *texts; /* borrowed */
 };
 

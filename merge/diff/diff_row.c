@@ -11,6 +11,7 @@ const char *diff_by_name(enum diff_by by)
 		[DIFF_FILE] = "file",       [DIFF_THREAD] = "thread",
 		[DIFF_PROCESS] = "process", [DIFF_OP] = "op",
 		[DIFF_SHAPE] = "shape",     [DIFF_KERNEL] = "kernel",
+		[DIFF_OWNER] = "wall",
 	};
 
 	return (unsigned)by < DIFF_TABLES ? names[by] : "";

@@ -8,13 +8,16 @@
 #include "merge/query/query_repeats.h"
 #include "merge/query/query_startup.h"
 #include "merge/query/query_steps.h"
+#include "merge/query/query_wall.h"
 #include "merge/query/query_warmup.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define WAITS_VARY     0.5   /* waits for others, as a standard deviation of 1 */
+#define READY_VARIES   0.05  /* the same of waits for a CPU, whoever was waited for */
 #define START_VARIES   0.05  /* the same of start-up: files are in memory, or not */
 #define MEDIAN_ERROR   0.929 /* of a median: so much of the quartiles' distance, by root of n */
 #define PHASE_EXACT_NS 2e6   /* to which the ends of phases are known, by samples */
@@ -56,19 +59,37 @@ static double wall_of(const struct diff_part *part)
 	return end > (double)part->query.from_ns ? end - (double)part->query.from_ns : 0;
 }
 
+// Of one thread in the window, or of what the end of the run waited for: then what kept another one
+// from a CPU that it waited for is in it, and waits for others are not.
+static int find_account(const struct diff_items *items, const struct diff_part *part,
+                        struct account *account, struct error *err)
+{
+	const struct query window = { .from_ns = part->query.from_ns, .to_ns = part->query.to_ns };
+	struct wall_account wall;
+
+	if (query_account_in(part->profile, window.from_ns, window.to_ns, account, err) < 0)
+		return -1;
+	if (!items->by_wall)
+		return 0;
+	if (query_wall_account(part->profile, &window, &wall, err) < 0)
+		return -1;
+	memcpy(account->ns, wall.ns, sizeof(account->ns));
+	return 0;
+}
+
 // Waiting for a free CPU is the doing of others, unless the threads of the program outnumber them.
 static int add_account(struct diff_items *items, const struct diff_part *part, struct error *err)
 {
 	struct account account;
-	const struct query *q = &part->query;
 	char name[64];
 
-	if (query_account_in(part->profile, q->from_ns, q->to_ns, &account, err) < 0)
+	if (find_account(items, part, &account, err) < 0)
 		return -1;
 	double wall = wall_of(part), runnable = (double)account.ns[METRIC_OFF_RUNNABLE];
 	items->all_ns = wall;
 	if (add(items, "wall time", wall, runnable, err) < 0 ||
-	    add(items, "wall time, with a CPU of its own", wall - runnable, 0, err) < 0)
+	    add(items, "wall time, with a CPU of its own", wall - runnable,
+	        items->by_wall ? READY_VARIES * runnable : 0, err) < 0)
 		return -1;
 	for (int m = METRIC_ON_CPU + 1; m < METRIC_COUNT; m++) {
 		bool own = m == METRIC_OFF_SLEEP || m == METRIC_OFF_CHILD;

@@ -343,7 +343,7 @@ static int read_all(struct file_reader *r)
 	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_wall(r) < 0 ||
 	    read_gpu(r) < 0 || read_memory(r) < 0 || read_python(r) < 0 || read_gpu_lines(r) < 0 ||
 	    read_repeats(r) < 0 || read_slices(r) < 0 || read_instructions(r) < 0 ||
-	    read_ranks(r) < 0 || read_sources(r) < 0)
+	    read_ranks(r) < 0 || check_wall_rank(r) < 0 || read_sources(r) < 0)
 		return -1;
 	return check_checksum(r);
 }

@@ -308,7 +308,7 @@ int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width,
 	uint64_t total = 0;
 	int more;
 
-	if (!columns_init(&c, width, deltas))
+	if (!columns_init(&c, width, deltas, COLUMNS_ROWS))
 		return file_reader_no_memory(r);
 	if (file_reader_begin(r, table) < 0)
 		return -1;

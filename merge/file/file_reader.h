@@ -56,8 +56,10 @@ struct file_reader {
 	uint64_t repeat_sides, repeats;        /* the same */
 	uint64_t ranks, rank_shares, meetings; /* the same */
 	uint64_t slices;                       /* that there must be */
+	uint64_t wall_rank;
 	uint64_t waits, wall_thread; /* of wall time: rows that there must be, and whose it is */
 	uint64_t wall_plus_bin_ns, wall_minus_bin_ns, alone;
+	uint64_t wall_times_bin_ns[WALL_TABLES]; /* 0: none */
 	uint64_t busy_ns, alone_ns, wait_wall_ns;
 	uint64_t wait_ns, wait_count;          /* of all that was read */
 	uint64_t gpu_samples;                  /* of all that was read */
@@ -154,6 +156,7 @@ int read_slices(struct file_reader *r);
 /* Wall time: merge/file/file_wall.c. */
 bool take_wall_fact(struct file_reader *r, const char *key, int64_t value);
 int read_wall(struct file_reader *r);
+int check_wall_rank(struct file_reader *r); /* once ranks have been read */
 
 /* GPUs: merge/file/file_gpu.c. */
 bool take_gpu_fact(struct file_reader *r, const char *key, int64_t value);

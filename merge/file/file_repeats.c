@@ -9,18 +9,18 @@
 #include <string.h>
 
 #define SIDE_WIDTH 6
-#define WIDTH      10
+#define WIDTH      12
 
 static const char schema[] =
 	"CREATE TABLE repeat_side(command INTEGER, range INTEGER, language INTEGER,"
 	" threads INTEGER, setup INTEGER, variant INTEGER);"
 	"CREATE TABLE repeat(side INTEGER, status INTEGER, begin_ns INTEGER, wall_ns INTEGER,"
 	" user_ns INTEGER, system_ns INTEGER, peak_rss_bytes INTEGER, calls INTEGER,"
-	" calls_ns INTEGER, call_ns INTEGER);"
+	" calls_ns INTEGER, call_ns INTEGER, cost_ns INTEGER, cost INTEGER);"
 	"CREATE VIEW repeated_run(command, range, status, wall_ns, user_ns, system_ns,"
-	" peak_rss_bytes, calls, calls_ns, call_ns) AS"
+	" peak_rss_bytes, calls, calls_ns, call_ns, cost_ns) AS"
 	" SELECT c.text, g.text, r.status, r.wall_ns, r.user_ns, r.system_ns, r.peak_rss_bytes,"
-	" r.calls, r.calls_ns, r.call_ns"
+	" r.calls, r.calls_ns, r.call_ns, r.cost_ns"
 	" FROM repeat r JOIN repeat_side s ON s.rowid = r.side JOIN string c ON c.id = s.command"
 	" LEFT JOIN string g ON g.id = s.range;";
 
@@ -75,6 +75,8 @@ int write_repeats(struct file_writer *w)
 		file_writer_int(w, (int64_t)run->calls);
 		file_writer_int(w, (int64_t)run->calls_ns);
 		file_writer_int(w, (int64_t)run->call_ns);
+		file_writer_int(w, (int64_t)run->cost_ns);
+		file_writer_int(w, run->cost);
 		if (file_writer_row(w) < 0)
 			return -1;
 	}
@@ -136,6 +138,8 @@ static int take_repeat(struct file_reader *r)
 		.calls = get_number(r, 7, &ok),
 		.calls_ns = get_number(r, 8, &ok),
 		.call_ns = get_number(r, 9, &ok),
+		.cost_ns = get_number(r, 10, &ok),
+		.cost = file_reader_id(r, 11, REPEAT_COSTS - 1, &ok),
 	};
 
 	if (!ok || !run.side)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH     19
+#define WIDTH     20
 #define KINDS_MAX 64
 #define MINUS_KEY "wall_minus_ns_" // and a metric
 
@@ -21,9 +21,20 @@ static const char schema[] =
 	" holder_node INTEGER, kind INTEGER, resource INTEGER, name TEXT, cause INTEGER,"
 	" guessed INTEGER, ns INTEGER, count INTEGER, longest_ns INTEGER, median_ns INTEGER,"
 	" wall_ns INTEGER, file TEXT, line INTEGER, module INTEGER, made_module INTEGER,"
-	" made_address INTEGER);"
+	" made_address INTEGER, wall_ready_ns INTEGER);"
+	"CREATE TABLE busy_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
+	"CREATE TABLE alone_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
+	"CREATE TABLE wait_chunk(id INTEGER PRIMARY KEY, rows INTEGER, data BLOB);"
 	"CREATE TABLE busy(threads INTEGER, ns INTEGER);"
 	"CREATE TABLE alone(node INTEGER, ns INTEGER);";
+
+static const struct {
+	const char *chunks, *bin_key;
+} times[WALL_TABLES] = {
+	[WALL_BUSY_TIMES] = { "busy_chunk", "wall_busy_bin_ns" },
+	[WALL_ALONE_TIMES] = { "alone_chunk", "wall_alone_bin_ns" },
+	[WALL_EDGE_TIMES] = { "wait_chunk", "wall_wait_bin_ns" },
+};
 
 int write_wall_facts(struct file_writer *w)
 {
@@ -37,10 +48,15 @@ int write_wall_facts(struct file_writer *w)
 		if (t->minus_ns[m] && file_writer_fact(w, key, (int64_t)t->minus_ns[m]) < 0)
 			return -1;
 	}
-	if (file_writer_fact(w, "wall_alone", (int64_t)t->alone_count) < 0)
+	if (file_writer_fact(w, "wall_alone", (int64_t)t->alone_count) < 0 ||
+	    file_writer_fact(w, "wall_wanted_ns", (int64_t)t->busy.wanted_ns) < 0)
 		return -1;
+	for (int i = 0; t->has_times && i < WALL_TABLES; i++)
+		if (file_writer_fact(w, times[i].bin_key, (int64_t)t->times[i].width_ns) < 0)
+			return -1;
 	if (file_writer_fact(w, "waits", (int64_t)t->edge_count) < 0 ||
 	    file_writer_fact(w, "wall_thread", t->root) < 0 ||
+	    (t->rank && file_writer_fact(w, "wall_rank", t->rank) < 0) ||
 	    file_writer_fact(w, "wall_plus_bin_ns", (int64_t)t->plus.width_ns) < 0 ||
 	    file_writer_fact(w, "wall_minus_bin_ns", (int64_t)t->minus.width_ns) < 0 ||
 	    file_writer_fact(w, "wall_blocked_ns", (int64_t)t->coverage.blocked_ns) < 0 ||
@@ -83,6 +99,7 @@ int write_wall(struct file_writer *w)
 		file_writer_id(w, e->module);
 		file_writer_id(w, e->made.module);
 		file_writer_int(w, (int64_t)e->made.address);
+		file_writer_int(w, (int64_t)e->wall_ready_ns);
 		if (file_writer_row(w) < 0)
 			return -1;
 	}
@@ -101,6 +118,9 @@ int write_wall(struct file_writer *w)
 		if (file_writer_row(w) < 0)
 			return -1;
 	}
+	for (int i = 0; t->has_times && i < WALL_TABLES; i++)
+		if (write_cell_table(w, times[i].chunks, &t->times[i], 0) < 0)
+			return -1;
 	return 0;
 }
 
@@ -113,7 +133,9 @@ bool take_wall_fact(struct file_reader *r, const char *key, int64_t value)
 	} facts[] = {
 		{ "waits", &r->waits },
 		{ "wall_alone", &r->alone },
+		{ "wall_wanted_ns", &t->busy.wanted_ns },
 		{ "wall_thread", &r->wall_thread },
+		{ "wall_rank", &r->wall_rank },
 		{ "wall_plus_bin_ns", &r->wall_plus_bin_ns },
 		{ "wall_minus_bin_ns", &r->wall_minus_bin_ns },
 		{ "wall_blocked_ns", &t->coverage.blocked_ns },
@@ -126,6 +148,11 @@ bool take_wall_fact(struct file_reader *r, const char *key, int64_t value)
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		if (strcmp(facts[i].key, key) == 0) {
 			*facts[i].to = (uint64_t)value;
+			return true;
+		}
+	for (int i = 0; i < WALL_TABLES; i++)
+		if (strcmp(times[i].bin_key, key) == 0) {
+			r->wall_times_bin_ns[i] = (uint64_t)value;
 			return true;
 		}
 	for (int m = 0; strncmp(key, MINUS_KEY, strlen(MINUS_KEY)) == 0 && m < METRIC_COUNT; m++)
@@ -166,6 +193,8 @@ static int take_wait(struct file_reader *r)
 		ok &= value >= 0;
 		*sums[i] = (uint64_t)value;
 	}
+	e.wall_ready_ns = (uint64_t)file_reader_int(r, 19);
+	ok &= e.wall_ready_ns <= e.wall_ns;
 	if (!memory)
 		return file_reader_no_memory(r);
 	if (!ok || t->edge_count == r->waits || e.longest_ns > e.ns || e.median_ns > e.longest_ns ||
@@ -203,6 +232,15 @@ static int take_alone(struct file_reader *r)
 	return 0;
 }
 
+int check_wall_rank(struct file_reader *r)
+{
+	const struct profile *p = r->profile;
+
+	return p->wall_time.rank > p->ranks.count
+	               ? file_reader_damaged(r, "its wall time cannot be")
+	               : 0;
+}
+
 static bool is_bin(uint64_t ns)
 {
 	return ns && ns <= INT64_MAX / 2 / CELLS_BINS;
@@ -219,6 +257,33 @@ static int read_part(struct file_reader *r, const char *table, struct cells *cel
 	return read_cell_table(r, table, &wanted);
 }
 
+// Who waited when, and who was alone: a profile may be without.
+static int read_times(struct file_reader *r)
+{
+	struct wall_time *t = &r->profile->wall_time;
+	const uint32_t keys[WALL_TABLES] = {
+		[WALL_BUSY_TIMES] = WALL_BUSY_MAX + 1,
+		[WALL_ALONE_TIMES] = r->profile->paths.count,
+		[WALL_EDGE_TIMES] = (uint32_t)t->edge_count,
+	};
+
+	for (int i = 0; i < WALL_TABLES; i++) {
+		const struct file_cells wanted = { .cells = &t->times[i],
+			                           .nodes = keys[i],
+			                           .metrics = WALL_SERIES };
+		if (!r->wall_times_bin_ns[i])
+			return 0;
+		if (!is_bin(r->wall_times_bin_ns[i]))
+			return file_reader_damaged(r, "its wall time cannot be");
+		t->times[i].width_ns = r->wall_times_bin_ns[i];
+		t->times[i].origin_ns = r->profile->cells.origin_ns;
+		if (read_cell_table(r, times[i].chunks, &wanted) < 0)
+			return -1;
+	}
+	t->has_times = true;
+	return 0;
+}
+
 int read_wall(struct file_reader *r)
 {
 	struct profile *p = r->profile;
@@ -232,9 +297,11 @@ int read_wall(struct file_reader *r)
 		any |= t->minus_ns[m];
 	if (!is_bin(r->wall_plus_bin_ns) || !is_bin(r->wall_minus_bin_ns) ||
 	    r->waits > FILE_ROWS_MAX || r->alone > FILE_ROWS_MAX ||
-	    r->wall_thread > p->threads.thread_count || any > INT64_MAX)
+	    r->wall_thread > p->threads.thread_count || r->wall_rank > FILE_ROWS_MAX ||
+	    any > INT64_MAX)
 		return file_reader_damaged(r, "its wall time cannot be");
 	t->root = (uint32_t)r->wall_thread;
+	t->rank = (uint32_t)r->wall_rank; // its row is read later: see check_wall_rank()
 	t->edges = calloc((size_t)r->waits + 1, sizeof(*t->edges));
 	t->alone = calloc((size_t)r->alone + 1, sizeof(*t->alone));
 	if (!t->edges || !t->alone || !wall_time_init(t))
@@ -243,7 +310,9 @@ int read_wall(struct file_reader *r)
 	    read_part(r, "wall_minus_chunk", &t->minus, r->wall_minus_bin_ns) < 0 ||
 	    file_reader_rows(r, "wait", WIDTH, take_wait) < 0 ||
 	    file_reader_rows(r, "busy", 2, take_busy) < 0 ||
-	    file_reader_rows(r, "alone", 2, take_alone) < 0)
+	    file_reader_rows(r, "alone", 2, take_alone) < 0 || read_times(r) < 0)
 		return -1;
+	if (t->busy.wanted_ns > t->busy.ns[1])
+		return file_reader_damaged(r, "its wall time cannot be");
 	return wall_time_sum(t, &p->cells, &p->paths) ? 0 : file_reader_no_memory(r);
 }

@@ -128,7 +128,7 @@ int file_writer_chunks(struct file_writer *w, const struct chunked *chunked)
 	cleanup(columns) struct columns c = { 0 };
 	uint32_t id = 0;
 
-	if (!columns_init(&c, chunked->width, chunked->deltas))
+	if (!columns_init(&c, chunked->width, chunked->deltas, COLUMNS_ROWS))
 		return file_writer_no_memory(w);
 	if (file_writer_begin(w, chunked->table, 3, true) < 0)
 		return -1;

@@ -248,7 +248,11 @@ static void add_facts(struct merger *m)
 		run->host = part->host;
 		run->kernel = part->kernel;
 		run->version = part->version;
-	}
+		run->environment = part->environment;
+	} else if (part->environment && run->environment &&
+	           strcmp(part->environment, run->environment) != 0)
+		note(m, "the parts differ in what they ran on or with: --env has the first one's "
+		        "alone, bottleneck report --env that of each");
 }
 
 static void note_facts(struct merger *m)
@@ -323,7 +327,12 @@ static int add_all(struct merger *m, struct error *err)
 		return -1;
 	if (!merger_add_cells(m))
 		return error_set(err, ENOMEM, "could not merge a profile");
-	return merger_add_rank(m, err);
+	uint32_t before = m->profile->ranks.count;
+	if (merger_add_rank(m, err) < 0)
+		return -1;
+	if (!merger_add_wall(m, before))
+		return error_set(err, ENOMEM, "could not merge a profile");
+	return 0;
 }
 
 int merger_add(struct merger *m, const struct profile *part, struct error *err)
@@ -430,5 +439,10 @@ struct profile *merger_finish(struct merger *m, struct error *err)
 	m->run.command = command;
 	m->run.notes = m->notes;
 	m->profile->last_ns = NS_PER_SEC + m->run.wall_ns;
+	if (m->profile->wall_time.root &&
+	    !wall_time_sum(&m->profile->wall_time, &m->profile->cells, &m->profile->paths)) {
+		error_set(err, ENOMEM, "could not merge the wall time");
+		return NULL;
+	}
 	return profile_set_run(m->profile, &m->run, err) < 0 ? NULL : steal(m->profile);
 }

@@ -29,7 +29,8 @@ struct merger {
 	uint32_t *devices, *streams, *works;
 	uint32_t *models; /* of devices: whose rows their works are in */
 
-	uint32_t left_out; /* profiles */
+	uint64_t wall_busy_ns; /* of the rank that has worked longest so far */
+	uint32_t left_out;     /* profiles */
 	uint32_t unmerged_series, unmerged_repeats, unmerged_slices, unmerged_quotas;
 	uint32_t gpus_shared, gpus_left_out, streams_left_out;
 	char notes[4096];
@@ -89,6 +90,9 @@ bool merger_add_gpu_lines(struct merger *m);
 bool merger_add_counts(struct merger *m);
 int merger_add_slices(struct merger *m, struct error *err);
 int merger_add_rank(struct merger *m, struct error *err);
+
+/* Its ranks, of which there were BEFORE others, have been added. */
+bool merger_add_wall(struct merger *m, uint32_t before);
 
 /* Finds the meetings of the part, before its clock is put right. -1 on error. */
 struct steps;

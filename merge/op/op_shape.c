@@ -18,8 +18,9 @@
 
 void op_shapes_fini(struct op_shapes *s)
 {
+	free(s->known);
 	free(s->texts);
-	s->texts = NULL;
+	*s = (struct op_shapes){ 0 };
 }
 
 static int print_value(char *text, size_t size, enum op_detail detail, uint64_t value)
@@ -203,7 +204,9 @@ struct op_shape op_shapes_of(struct op_shapes *s, struct strings *strings, const
 
 	if (event->detail == OP_DETAIL_NONE || !event->detail_count)
 		return (struct op_shape){ 0 };
-	if (event->detail_count > OP_SHAPE_VALUES)
+	if (!s->known)
+		s->known = calloc(OP_SHAPES_KNOWN, sizeof(*s->known));
+	if (event->detail_count > OP_SHAPE_VALUES || !s->known)
 		return find_shape(s, strings, op, event);
 	uint64_t hash = hash_pair(event->op, hash_bytes(event->details, bytes));
 	struct op_shape_known *known = &s->known[hash % OP_SHAPES_KNOWN];

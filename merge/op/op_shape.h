@@ -37,8 +37,8 @@ struct op_shape_known {
 #define OP_SHAPES_KNOWN 1024
 
 struct op_shapes {
-	struct op_shape_known known[OP_SHAPES_KNOWN];
-	uint32_t *texts; /* [op - 1]: that were new with it */
+	struct op_shape_known *known; /* [OP_SHAPES_KNOWN]; NULL: there was no shape yet */
+	uint32_t *texts;              /* [op - 1]: that were new with it */
 	size_t text_count, text_capacity;
 };
 

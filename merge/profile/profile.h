@@ -59,7 +59,9 @@ struct run {
 	uint64_t read_bytes, read_calls, write_bytes, write_calls;
 	uint32_t unseen_processes;
 	const char *unseen_name;
-	uint32_t agentless_processes; /* without the agent, for a reason that the notes tell */
+	uint32_t background_processes; /* that went on when the program had ended */
+	const char *background_name;   /* of the first */
+	uint32_t agentless_processes;  /* without the agent, for a reason that the notes tell */
 	uint32_t machine_cpus; /* of the whole machine; 0: the two below are not known, either */
 	uint64_t machine_busy_ns, machine_steal_ns; /* of its CPUs during the run */
 	/* CPU time that control groups allow, merge/record/limits.h; 0: no limit is known. */
@@ -81,9 +83,10 @@ struct run {
 	/* A schedule of steps, the glob of their op, and the cycles that were recorded, as
 	   schedule_next_cycle() takes them; NULL: none. */
 	const char *recorded_schedule, *recorded_steps, *recorded_cycles;
-	const char *cpu_clock; /* its readings, merge/table/clocks.h; "" or NULL: not known */
-	const char *notes;     /* more lines for the limits, separated by newlines */
-	bool complete;         /* false: a checkpoint of a run that was still going on */
+	const char *cpu_clock;   /* its readings, merge/table/clocks.h; "" or NULL: not known */
+	const char *environment; /* merge/table/environment.h; "" or NULL: not known */
+	const char *notes;       /* more lines for the limits, separated by newlines */
+	bool complete;           /* false: a checkpoint of a run that was still going on */
 };
 
 /* CPUs that the command may use: by its affinity, and by the quota of its control groups. */

@@ -36,6 +36,29 @@ static void on_part(void *context, const struct wall_part *part)
 	t->lost += !node || !profile_add_gpu_interval(p, cells, node, part->metric, &interval);
 }
 
+#define TIMES_BINS 64    // of a run: so fine are windows of who waited and who was alone
+#define TIMES_MAX  65536 // cells, while it goes on
+#define TIMES_KEPT 4096  // once it has ended
+
+static void bound_times(struct cells *c, uint32_t most)
+{
+	while (c->last_bin && (c->last_bin >= TIMES_BINS || c->count > most))
+		cells_widen(c);
+}
+
+static void on_time(void *context, const struct wall_time_part *part)
+{
+	struct profile *p = context;
+	struct cells *cells = &p->wall_time.times[wall_table_of(part->series)];
+	struct interval interval = { .start_ns = part->from_ns,
+		                     .duration_ns = part->to_ns - part->from_ns,
+		                     .weight_ns = (uint64_t)(part->weight_ns + 0.5),
+		                     .samples = part->count };
+
+	profile_add_gpu_interval(p, cells, part->key, part->series, &interval);
+	bound_times(cells, TIMES_MAX);
+}
+
 static struct wall *live(struct profile *p)
 {
 	struct wall_time *t = &p->wall_time;
@@ -44,6 +67,8 @@ static struct wall *live(struct profile *p)
 		return t->live;
 	if (wall_time_init(t))
 		t->live = wall_new(on_part, p);
+	if (t->live)
+		wall_hear_times(t->live, on_time);
 	if (!t->live) { // of a part of a run nobody knows what its end waited for
 		wall_time_fini(t);
 		t->lost = 1;
@@ -74,16 +99,39 @@ void profile_wall_thread_end(struct profile *p, const struct thread_end *end)
 		wall_thread_end(p->wall_time.live, end->thread, end->time_ns);
 }
 
+// Ranks of MPI poll for each other in its calls; but not as they start and end.
+static bool is_in_mpi(const struct profile *p, uint32_t node)
+{
+	static const char *const alone[] = { "MPI_Init", "MPI_Finalize", "MPI_Comm_spawn" };
+
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *l = profile_location(p, profile_node(p, node)->location);
+		const struct op *op = l->kind == FRAME_OP ? profile_op(p, l->address) : NULL;
+		if (!op || op->provider != OP_MPI)
+			continue;
+		for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++)
+			if (strncmp(op->name, alone[i], strlen(alone[i])) == 0)
+				return false;
+		return true;
+	}
+	return false;
+}
+
 void profile_wall_stack(struct profile *p, uint32_t node, const struct stack *stack)
 {
+	bool abroad = p->wall_time.live && stack->metric == METRIC_ON_CPU && is_in_mpi(p, node);
+
 	if (p->wall_time.live)
-		wall_stack(p->wall_time.live,
-		           &(struct wall_stack){ .thread = stack->thread,
-		                                 .node = node,
-		                                 .metric = stack->metric,
-		                                 .time_ns = stack->time_ns,
-		                                 .duration_ns = stack->duration_ns,
-		                                 .weight_ns = stack->weight_ns });
+		wall_stack(
+			p->wall_time.live,
+			&(struct wall_stack){ .thread = stack->thread,
+		                              .node = node,
+		                              .metric = stack->metric,
+		                              .spins = abroad || (stack->flags & STACK_SPINS) != 0,
+		                              .abroad = abroad,
+		                              .time_ns = stack->time_ns,
+		                              .duration_ns = stack->duration_ns,
+		                              .weight_ns = stack->weight_ns });
 }
 
 void profile_wall_span(struct profile *p, const struct span_event *span)
@@ -208,7 +256,7 @@ static bool runs_in_parallel(const struct wall_busy *busy)
 	for (uint32_t i = 2; i <= WALL_BUSY_MAX; i++)
 		if (busy->ns[i])
 			return true;
-	return false;
+	return busy->wanted_ns > 0;
 }
 
 #define EDGES_KEPT 2048 // of the most time; the rest is kept by resource
@@ -230,27 +278,40 @@ static void add_edge(struct wall_edge *to, const struct wall_edge *from)
 	to->ns += from->ns;
 	to->count = count;
 	to->wall_ns += from->wall_ns;
+	to->wall_ready_ns += from->wall_ready_ns;
 	to->longest_ns = from->longest_ns > to->longest_ns ? from->longest_ns : to->longest_ns;
 }
 
 // Thousands of threads have millions of pairs: of little time it is not told who they are.
-static void bound_edges(struct wall_time *t)
+static bool bound_edges(struct wall_time *t)
 {
 	size_t kept = t->edge_count < EDGES_KEPT ? t->edge_count : EDGES_KEPT;
 	size_t first = kept;
+	uint32_t *place_of = calloc(t->edge_count + 1, sizeof(*place_of)); // by number
 
+	if (!place_of)
+		return false;
+	for (size_t i = 0; i < first; i++)
+		place_of[t->edges[i].number - 1] = (uint32_t)i + 1;
 	for (size_t i = first; i < t->edge_count; i++) {
 		struct wall_edge e = t->edges[i];
 		size_t at = first;
 		e.waiter = e.waiter_node = e.holder_node = 0;
 		while (at < kept && !is_alike(&t->edges[at], &e))
 			at++;
-		if (at == kept && kept - first < RESTS_MAX)
+		if (at == kept && kept - first < RESTS_MAX) {
 			t->edges[kept++] = e;
-		else
-			add_edge(&t->edges[at < kept ? at : kept - 1], &e);
+		} else {
+			at = at < kept ? at : kept - 1;
+			add_edge(&t->edges[at], &e);
+		}
+		place_of[e.number - 1] = (uint32_t)at + 1;
 	}
 	t->edge_count = kept;
+	if (t->times[WALL_EDGE_TIMES].count)
+		cells_move_nodes(&t->times[WALL_EDGE_TIMES], place_of);
+	free(place_of);
+	return true;
 }
 
 void profile_end_wall(struct profile *p, uint64_t now_ns)
@@ -272,7 +333,7 @@ void profile_end_wall(struct profile *p, uint64_t now_ns)
 		qsort(t->edges, count, sizeof(*edges), compare_edges);
 		find_early_gil_waits(t);
 		t->lost += !count_gil_waits(p);
-		bound_edges(t);
+		t->lost += !bound_edges(t);
 	}
 	const struct wall_alone *alone = wall_alone(t->live, &count);
 	t->busy = *wall_busy(t->live);
@@ -284,6 +345,13 @@ void profile_end_wall(struct profile *p, uint64_t now_ns)
 		t->alone_count = count;
 		qsort(t->alone, count, sizeof(*alone), compare_alone);
 	}
+	if (!count) {
+		cells_fini(&t->times[WALL_ALONE_TIMES]);
+		t->lost += !cells_init(&t->times[WALL_ALONE_TIMES]);
+	}
+	for (int i = 0; i < WALL_TABLES; i++)
+		bound_times(&t->times[i], TIMES_KEPT);
+	t->has_times = true;
 	wall_free(t->live);
 	t->live = NULL;
 	t->lost += !wall_time_sum(t, &p->cells, &p->paths);

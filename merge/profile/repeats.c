@@ -11,12 +11,14 @@ void repeats_fini(struct repeats *r)
 	free(r->repeats);
 }
 
-uint32_t profile_add_repeat_side(struct profile *p, const char *command, const char *range)
+uint32_t profile_add_repeat_side(struct profile *p, const char *command, const char *range,
+                                 uint32_t threads)
 {
 	struct repeats *r = &p->repeats;
 	struct repeat_side side = {
 		.command = strings_add(p->strings, command),
 		.range = range ? strings_add(p->strings, range) : 0,
+		.threads = threads,
 	};
 
 	if (r->side_count == REPEAT_SIDES_MAX || !side.command || (range && !side.range))

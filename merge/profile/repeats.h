@@ -29,6 +29,16 @@ struct repeat {
 	uint64_t calls;
 	uint64_t calls_ns; /* of all of them */
 	uint64_t call_ns;  /* the median of one; of a statement the average of the block */
+	uint64_t cost_ns;  /* of recording it, measured in that run, which CALL_NS is without */
+	uint32_t cost;     /* enum repeat_cost */
+};
+
+/* How far cost_ns is all that a range costs. Stored in profile files. */
+enum repeat_cost {
+	REPEAT_COST_UNKNOWN, /* nothing was measured; cost_ns is 0 */
+	REPEAT_COST_PART,    /* the program's way to the recording and back is not in it */
+	REPEAT_COST_WHOLE,
+	REPEAT_COSTS
 };
 
 /* Stored in profile files. */
@@ -42,7 +52,8 @@ enum repeat_language {
 struct repeat_side {
 	uint32_t command; /* string; the statement */
 	uint32_t range;   /* string, a glob; 0: none */
-	uint32_t language, threads;
+	uint32_t language;
+	uint32_t threads;        /* that its libraries were to use; of a command 0: not told */
 	uint32_t setup, variant; /* strings; 0: none. A variant is "n = 64" */
 };
 
@@ -63,7 +74,8 @@ struct repeats {
 void repeats_fini(struct repeats *r);
 
 /* One more side; RANGE may be NULL. Its number, 0 if there is no room. */
-uint32_t profile_add_repeat_side(struct profile *p, const char *command, const char *range);
+uint32_t profile_add_repeat_side(struct profile *p, const char *command, const char *range,
+                                 uint32_t threads);
 
 /* The same for a statement. */
 uint32_t profile_add_statement_side(struct profile *p, const struct repeat_statement *statement);

@@ -55,6 +55,8 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, write_calls),
 	FIELD(RUN_U32, unseen_processes),
 	FIELD(RUN_TEXT, unseen_name),
+	FIELD(RUN_U32, background_processes),
+	FIELD(RUN_TEXT, background_name),
 	FIELD(RUN_U32, agentless_processes),
 	FIELD(RUN_U32, machine_cpus),
 	FIELD(RUN_U64, machine_busy_ns),
@@ -79,6 +81,7 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_TEXT, recorded_cycles),
 	FIELD(RUN_TEXT, cpu_clock),
 	FIELD(RUN_TEXT, memory_curves),
+	FIELD(RUN_TEXT, environment),
 	FIELD(RUN_TEXT, notes),
 	FIELD(RUN_BOOL, complete),
 };

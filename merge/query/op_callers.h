@@ -4,6 +4,8 @@
  *
  * The line that calls an op is exact. Who has called that is known from samples only:
  * what most of the stacks have that hold the op in that function.
+ *
+ * struct op_callers borrows its scope and texts until op_callers_fini(). One thread at a time.
  */
 #pragma once
 

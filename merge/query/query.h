@@ -98,6 +98,9 @@ struct account {
 	uint64_t kernel_ns;                  /* of ns[METRIC_ON_CPU] */
 	uint64_t gil_held_ns, gil_waited_ns; /* Python's lock; held: an estimate */
 	uint64_t gil_all_waited_ns;          /* by all threads */
+	/* Held by the threads of one process in turns: of the one whose threads waited for longest.
+	 */
+	uint64_t gil_turns_ns;
 };
 
 /*

@@ -191,6 +191,31 @@ static uint64_t length_of(const struct profile *p, const struct part *part)
 	return end > start ? end - start : 0;
 }
 
+struct gil {
+	uint64_t held_ns, waited_ns;
+};
+
+// Each process has a lock of its own.
+static int add_gil(const struct profile *p, struct account *account, struct error *err)
+{
+	const struct threads *t = profile_threads(p);
+	cleanup_free struct gil *gils = calloc((size_t)t->process_count + 1, sizeof(*gils));
+	const struct gil *most = gils;
+
+	if (!gils)
+		return error_set(err, ENOMEM, "could not account for the threads");
+	for (size_t i = 0; i < t->thread_count; i++) {
+		struct gil *gil = &gils[t->threads[i].process];
+		gil->held_ns += t->threads[i].gil_held_ns;
+		gil->waited_ns += t->threads[i].gil_waited_ns;
+		account->gil_all_waited_ns += t->threads[i].gil_waited_ns;
+		if (gil->waited_ns > most->waited_ns)
+			most = gil;
+	}
+	account->gil_turns_ns = most->held_ns;
+	return 0;
+}
+
 int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
                      struct account *account, struct error *err)
 {
@@ -213,10 +238,8 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 		    other.ns[METRIC_ON_CPU] > critical.ns[METRIC_ON_CPU])
 			critical = other;
 	}
-	for (uint32_t slot = 1; part.whole && slot <= profile_threads(p)->thread_count; slot++)
-		critical.gil_all_waited_ns += profile_thread(p, slot)->gil_waited_ns;
 	*account = critical;
-	return 0;
+	return part.whole ? add_gil(p, account, err) : 0;
 }
 
 int query_account(const struct profile *p, struct account *account, struct error *err)

@@ -114,6 +114,7 @@ struct search {
 	struct paths lines; // locations are keys
 	bool own;           // only the user's code is shown
 	uint32_t *line_of;  // [node - 1]: its innermost one in lines; 0: another thread's
+	bool *gil;          // [node - 1]: it waits for Python's lock
 	uint64_t *total;    // [line - 1]: its time, with what it calls
 	uint8_t *phase_of;  // [line - 1]
 	uint32_t phases[CYCLE_PHASES + 1]; // the line of each; 0: none
@@ -121,7 +122,7 @@ struct search {
 	uint8_t *looks;   // of the bins in which the thread had a CPU, or wanted none
 	uint32_t *bin_of; // [look]
 	size_t look_count;
-	struct bin *waited; // [bin]: for a free CPU
+	struct bin *waited; // [bin]: for a free CPU, or for Python's lock
 };
 
 static void search_at_scope_end(struct search *s)
@@ -130,6 +131,7 @@ static void search_at_scope_end(struct search *s)
 	free(s->first);
 	paths_fini(&s->lines);
 	free(s->line_of);
+	free(s->gil);
 	free(s->total);
 	free(s->phase_of);
 	free(s->time);
@@ -181,16 +183,26 @@ static bool make_lines(struct search *s, uint32_t slot)
 			s->line_of[id - 1] = node->location == slot ? ROOT : 0;
 		else if (s->line_of[node->parent - 1])
 			s->line_of[id - 1] = add_lines(s, node);
+		s->gil[id - 1] =
+			node->parent &&
+			(s->gil[node->parent - 1] ||
+		         location_is_mark(profile_location(s->profile, node->location), MARK_GIL));
 		if (node->parent && s->line_of[node->parent - 1] && !s->line_of[id - 1])
 			return false;
 	}
 	return true;
 }
 
-// Waiting for a free CPU may hit any line, and is no iteration's fault.
+// To wait for a free CPU, or until another thread lets go of Python's lock, may hit any line, and
+// is no iteration's fault.
+static bool wants_a_turn(const struct search *s, const struct cell *cell)
+{
+	return cell->metric == METRIC_OFF_RUNNABLE || s->gil[cell->node - 1];
+}
+
 static bool counts(const struct search *s, const struct cell *cell)
 {
-	return s->line_of[cell->node - 1] && cell->metric != METRIC_OFF_RUNNABLE;
+	return s->line_of[cell->node - 1] && !wants_a_turn(s, cell);
 }
 
 static void add_to_bin(struct bin *to, const struct cell *cell)
@@ -205,8 +217,7 @@ static void add_waited(struct search *s)
 	int64_t rate = 0;
 
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (s->line_of[cells->cells[i].node - 1] &&
-		    cells->cells[i].metric == METRIC_OFF_RUNNABLE)
+		if (s->line_of[cells->cells[i].node - 1] && wants_a_turn(s, &cells->cells[i]))
 			add_to_bin(s->waited, &cells->cells[i]);
 	for (uint32_t bin = 0; bin <= cells->last_bin; bin++) {
 		rate += s->waited[bin].rate;
@@ -214,7 +225,7 @@ static void add_waited(struct search *s)
 	}
 }
 
-// What is left of BIN without waiting for a free CPU.
+// What is left of BIN without waiting for a turn.
 static uint64_t time_of(const struct search *s, uint32_t bin)
 {
 	uint64_t width = profile_cells(s->profile)->width_ns, waited = s->waited[bin].ns;
@@ -253,8 +264,9 @@ static int search_init(struct search *s, const struct profile *p, uint32_t slot,
 	if (keys_init(&s->keys, p, &query, KEYS_CODE, err) < 0)
 		return -1;
 	s->line_of = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->line_of));
+	s->gil = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->gil));
 	s->first = tiers_of_keys(&s->keys.keys, profile_strings(p));
-	if (s->line_of && s->first && make_lines(s, slot) && add_totals(s))
+	if (s->line_of && s->gil && s->first && make_lines(s, slot) && add_totals(s))
 		return 0;
 	return error_set(err, ENOMEM, "could not look for iterations");
 }

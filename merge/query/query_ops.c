@@ -2,6 +2,7 @@
 #include "merge/query/query_ops.h"
 
 #include "base/error.h"
+#include "base/op.h"
 #include "merge/gpu/gpu.h"
 #include "merge/op/op_table.h"
 #include "merge/profile/profile_parts.h"
@@ -15,6 +16,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define WITHIN_DEPTH 32 // of ops within ops that are counted
 
 // How much sampled time stacks with ops in them have.
 //
@@ -420,8 +423,8 @@ static struct op_rows *rank_ops(const struct profile *p, const struct op_query *
                                 struct error *err);
 
 // Shares of ROWS are of the time in the ops that are asked for.
-static int take_whole(const struct profile *p, const struct op_query *query, struct op_rows *rows,
-                      struct error *err)
+static int time_of(const struct profile *p, const struct op_query *query, uint64_t *ns,
+                   struct error *err)
 {
 	struct op_query by_op = *query;
 
@@ -430,11 +433,28 @@ static int take_whole(const struct profile *p, const struct op_query *query, str
 	cleanup(op_rows) struct op_rows *all = rank_ops(p, &by_op, err);
 	if (!all)
 		return -1;
-	rows->wall_ns = 0;
+	*ns = 0;
 	for (size_t i = 0; i < all->count; i++)
 		if (fnmatch(query->of, all->rows[i].name, 0) == 0)
-			rows->wall_ns += all->rows[i].total_ns;
+			*ns += all->rows[i].total_ns;
+	return 0;
+}
+
+// What is in no op of that name in the window is nobody's share; a name that is wrong is an error.
+static int take_whole(const struct profile *p, const struct op_query *query, struct op_rows *rows,
+                      struct error *err)
+{
+	struct op_query whole = *query;
+	uint64_t ns;
+
+	if (time_of(p, query, &rows->wall_ns, err) < 0)
+		return -1;
+	whole.from_ns = whole.to_ns = 0;
 	if (rows->wall_ns || !rows->count)
+		return 0;
+	if (time_of(p, &whole, &ns, err) < 0)
+		return -1;
+	if (ns)
 		return 0;
 	return error_set(err, 0, "no op \"%s\" took any time, of which others could have a share",
 	                 query->of);
@@ -468,4 +488,48 @@ static struct op_rows *rank_ops(const struct profile *p, const struct op_query *
 		return NULL;
 	}
 	return steal(rows);
+}
+
+// One round: what stands directly within each op, and what that holds by the round before.
+static void add_within(const struct op_table *table, const double *calls, const double *before,
+                       double *within)
+{
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct op_entry *entry = &table->entries[i];
+		uint32_t parent = entry->key.parent;
+		if (parent && calls[parent] > 0)
+			within[parent] += (double)(entry->sums.calls - entry->sums.untimed) *
+			                  (1 + before[entry->key.op]) / calls[parent];
+	}
+}
+
+double query_ops_within(const struct profile *p, const struct op_row *row, struct error *err)
+{
+	const struct op_table *table = profile_op_table(p);
+	uint32_t count = profile_ops(p) ? ops_count(profile_ops(p)) : 0, id = 0;
+	size_t size = (size_t)count + 1;
+	cleanup_free double *calls = calloc(3 * size, sizeof(*calls));
+
+	if (!calls)
+		return error_set(err, ENOMEM, "could not count ops within ops");
+	for (uint32_t i = 1; i <= count; i++) {
+		const struct op *op = profile_op(p, i);
+		if (strcmp(op->name, row->name) == 0 && strcmp(op->domain, row->domain) == 0 &&
+		    strcmp(op_provider_name(op->provider), row->provider) == 0)
+			id = i;
+	}
+	for (uint32_t i = 0; i < table->count; i++) {
+		const struct op_sums *sums = &table->entries[i].sums;
+		// Of those that are known in sum alone nobody knows what was around them.
+		calls[table->entries[i].key.op] += (double)(sums->calls - sums->untimed);
+	}
+	double *before = calls + size, *within = before + size;
+	for (int depth = 0; id && depth < WITHIN_DEPTH; depth++) {
+		memset(within, 0, size * sizeof(*within));
+		add_within(table, calls, before, within);
+		double *swapped = before;
+		before = within;
+		within = swapped;
+	}
+	return before[id];
 }

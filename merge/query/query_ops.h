@@ -126,6 +126,9 @@ void op_rows_free(struct op_rows *rows);
 
 CLEANUP(op_rows, struct op_rows *, op_rows_free)
 
+/* How many ops that were recorded a call of ROW, by op, holds at any depth, on average. */
+double query_ops_within(const struct profile *p, const struct op_row *row, struct error *err);
+
 /*
  * Where memory was allocated, by sampled allocations; bytes are estimates, totals exact. What
  * malloc and operator new allocate is their callers'. By op: the innermost one that was open.

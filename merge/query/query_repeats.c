@@ -85,6 +85,32 @@ static bool is_slow_first(const double *values, size_t count, bool *slow)
 	return true;
 }
 
+// What recording a call of the range has cost in the runs that count.
+static int fill_cost(const struct repeats *r, uint32_t side, struct repeat_row *row,
+                     struct error *err)
+{
+	cleanup_free double *values = calloc((size_t)r->count + 1, sizeof(*values));
+	struct spread spread;
+	size_t count = 0;
+
+	if (!values)
+		return no_memory(err);
+	row->cost = REPEAT_COST_WHOLE;
+	for (uint32_t i = 0; i < r->count; i++) {
+		if (!counts(&r->repeats[i], side, REPEAT_CALL))
+			continue;
+		values[count++] = (double)r->repeats[i].cost_ns;
+		if (r->repeats[i].cost < row->cost)
+			row->cost = (enum repeat_cost)r->repeats[i].cost;
+	}
+	if (!count || !row->range)
+		row->cost = REPEAT_COST_UNKNOWN;
+	if (!spread_of(values, count, &spread))
+		return no_memory(err);
+	row->cost_ns = row->cost ? (uint64_t)(spread.median + 0.5) : 0;
+	return 0;
+}
+
 static int fill_row(const struct profile *p, uint32_t side, struct repeat_row *row,
                     struct error *err)
 {
@@ -97,6 +123,8 @@ static int fill_row(const struct profile *p, uint32_t side, struct repeat_row *r
 	row->setup = s->setup ? profile_string(p, s->setup) : NULL;
 	row->variant = s->variant ? profile_string(p, s->variant) : NULL;
 	count_runs(profile_repeats(p), side, row);
+	if (fill_cost(profile_repeats(p), side, row, err) < 0)
+		return -1;
 	for (int m = 0; m < REPEAT_METRICS; m++) {
 		size_t count;
 		cleanup_free double *values =
@@ -145,13 +173,20 @@ void repeat_rows_free(struct repeat_rows *rows)
 	free(rows);
 }
 
-int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other,
-                       enum repeat_metric metric, struct spread *ratio, struct error *err)
+static enum repeat_metric metric_of(const struct profile *p, uint32_t side)
+{
+	const struct repeat_side *s = &profile_repeats(p)->sides[side - 1];
+
+	return s->range || s->language ? REPEAT_CALL : REPEAT_WALL;
+}
+
+int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other, struct spread *ratio,
+                       struct error *err)
 {
 	size_t base_count, other_count, pairs = 0;
-	cleanup_free double *a = query_repeat_values(p, base, metric, &base_count, err);
+	cleanup_free double *a = query_repeat_values(p, base, metric_of(p, base), &base_count, err);
 	cleanup_free double *b =
-		a ? query_repeat_values(p, other, metric, &other_count, err) : NULL;
+		a ? query_repeat_values(p, other, metric_of(p, other), &other_count, err) : NULL;
 
 	if (!a || !b)
 		return -1;

@@ -30,11 +30,13 @@ struct repeat_row {
 	const char *command; /* the profile's, as range */
 	const char *range;   /* NULL: whole runs */
 	enum repeat_language language;
-	uint32_t threads;            /* of a statement */
+	uint32_t threads;            /* of its libraries; of a command 0: not told */
 	const char *setup, *variant; /* the same; NULL: none */
 	uint32_t runs;               /* those of the side that succeeded: what the spreads are of */
 	uint32_t failed;             /* and those that did not */
 	uint64_t calls;              /* of the range, in all runs */
+	uint64_t cost_ns;            /* the median of those of the runs */
+	enum repeat_cost cost;       /* the least that is known of all runs */
 	bool slow_first;             /* the first took far longer than the others */
 	double first; /* of the metric that matters: the range's calls, or wall time */
 	struct spread spread[REPEAT_METRICS];
@@ -71,8 +73,9 @@ double *query_repeat_values(const struct profile *p, uint32_t side, enum repeat_
 const struct repeat *query_repeat_runs(const struct profile *p, size_t *count);
 
 /*
- * How much longer OTHER took than BASE: the quotients of the first run of each, the second, and so
- * on, which ran beside each other, so that what disturbed one of them disturbed both.
+ * How much longer OTHER took than BASE, each by the metric that it is about: the quotients of the
+ * first run of each, the second, and so on, which ran beside each other, so that what disturbed one
+ * of them disturbed both.
  */
-int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other,
-                       enum repeat_metric metric, struct spread *ratio, struct error *err);
+int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other, struct spread *ratio,
+                       struct error *err);

@@ -333,6 +333,7 @@ static void describe(const struct slice_reader *r, const struct slice *slice, st
 	case SLICE_WAIT:
 		row->metric = (enum metric)slice->what;
 		row->name = metric_name(row->metric);
+		row->node = slice->place;
 		find_place(r->profile, slice->place, row);
 		break;
 	default:

@@ -49,6 +49,7 @@ struct slice_row {
 	enum metric metric;
 	const char *function, *file;
 	int line;
+	uint32_t node; /* the whole path; 0: not known. For the files of merge/ alone */
 	/* Of works of GPUs: */
 	uint32_t stream;                 /* of slice_reader_stream() */
 	const struct gpu_work_key *work; /* kind, kind of copy, launch shape: gpu/gpu_works.h */

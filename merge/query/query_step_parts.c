@@ -49,22 +49,10 @@ static bool begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-static bool communicates(const struct op *op)
-{
-	static const char *const distributed[] = { "c10d::", "nccl:", "gloo:", "mpi:", "ucc:" };
-
-	if (op->provider == OP_MPI)
-		return true;
-	for (size_t i = 0; i < sizeof(distributed) / sizeof(distributed[0]); i++)
-		if (op->provider == OP_TORCH && begins(op->name, distributed[i]))
-			return true;
-	return false;
-}
-
 // STEP_PARTS: none.
 static enum step_part part_of_op(const struct op *op)
 {
-	if (communicates(op))
+	if (op_communicates(op))
 		return STEP_COMMUNICATION;
 	if (op->provider == OP_TORCH && begins(op->name, "enumerate(DataLoader)"))
 		return STEP_LOADER;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define OUT_OF_MEMORY "could not look for steps"
+#define LENGTH_BINS   4.0   // of time, that two lengths are apart at least
 #define PERIOD_NS_MIN 20000 // what is repeated faster than that is no step
 
 // One call, or several, of the op.
@@ -289,6 +290,24 @@ static uint64_t quantile(const struct run_step *steps, size_t count, uint64_t ca
 	return count ? steps[count - 1].ns : 0;
 }
 
+// Of those that are kept one by one. Turns that samples show are known to some bins of time.
+static bool tell_lengths(struct steps *s)
+{
+	cleanup_free double *values = calloc(s->count + 1, sizeof(*values));
+	size_t count = 0;
+
+	if (!values)
+		return false;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->steps[i].calls == 1)
+			values[count++] = (double)s->steps[i].ns;
+	if (!two_lengths_of(values, count, &s->lengths))
+		return false;
+	if (s->lengths.lengthy.median - s->lengths.brief.median < LENGTH_BINS * (double)s->bin_ns)
+		s->lengths = (struct two_lengths){ 0 };
+	return true;
+}
+
 static bool sum_up(struct steps *s)
 {
 	cleanup_free struct run_step *sorted = calloc(s->count + 1, sizeof(*sorted));
@@ -309,7 +328,7 @@ static bool sum_up(struct steps *s)
 	s->median_ns = quantile(sorted, s->count, s->calls, 0.5);
 	s->q3_ns = quantile(sorted, s->count, s->calls, 0.75);
 	s->p95_ns = quantile(sorted, s->count, s->calls, 0.95);
-	return true;
+	return tell_lengths(s);
 }
 
 // The slot of the thread that calls OP of PROCESS most; 0: unknown.

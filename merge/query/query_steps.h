@@ -27,6 +27,7 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "merge/numbers/lengths.h"
 #include "merge/profile/profile.h"
 
 #include <stdbool.h>
@@ -71,7 +72,28 @@ struct steps {
 	size_t count;
 	uint64_t calls; /* steps in all */
 	uint64_t sum_ns, min_ns, max_ns, median_ns, q1_ns, q3_ns, p95_ns;
+	struct two_lengths lengths; /* of the steps that are kept one by one */
 };
+
+/* Whether the steps are of two lengths, and STEP is one of the long ones. */
+static inline bool steps_have_two_lengths(const struct steps *s)
+{
+	return s->lengths.lengthy.count > 0;
+}
+
+static inline bool step_is_long(const struct steps *s, const struct run_step *step)
+{
+	return steps_have_two_lengths(s) && (double)step->ns >= s->lengths.limit;
+}
+
+/* The median of the steps that are as long as STEP. */
+static inline uint64_t step_usual_ns(const struct steps *s, const struct run_step *step)
+{
+	if (!steps_have_two_lengths(s))
+		return s->median_ns;
+	return (uint64_t)(step_is_long(s, step) ? s->lengths.lengthy.median
+	                                        : s->lengths.brief.median);
+}
 
 /* NULL on error; no steps where none were found. Texts are the profile's. */
 struct steps *query_steps(const struct profile *p, const struct steps_query *query,

@@ -7,13 +7,17 @@
 #include "base/record.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/scope/own_place.h"
+#include "merge/scope/window.h"
 #include "merge/wall/wall_time.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(WAIT_KIND_DESCRIPTOR == WALL_DESCRIPTOR && WAIT_KIND_GIL == WALL_GIL, "kinds");
+_Static_assert(WAIT_KIND_DESCRIPTOR == WALL_DESCRIPTOR && WAIT_KIND_GIL == WALL_GIL &&
+                       WAIT_KIND_SPIN == WALL_SPIN,
+               "kinds");
+_Static_assert(PARALLEL_MAX == WALL_BUSY_MAX, "threads at once");
 
 // A row and what tells it from others; its sides' threads are counted apart.
 struct slot {
@@ -42,6 +46,9 @@ const char *wait_kind_name(uint32_t kind, enum metric cause)
 		[HELD_ONCE] = "initialization",
 		[WALL_DESCRIPTOR] = "pipe or socket",
 		[WALL_GIL] = "GIL",
+		[WALL_SPIN] = "flag or spinlock",
+		[WAIT_KIND_TEAM] = "OpenMP barrier",
+		[WAIT_KIND_RANKS] = "MPI call",
 	};
 
 	if (kind && kind < sizeof(names) / sizeof(names[0]) && names[kind])
@@ -49,23 +56,46 @@ const char *wait_kind_name(uint32_t kind, enum metric cause)
 	return cause == METRIC_OFF_CHILD ? "child" : cause == METRIC_OFF_LOCK ? "lock" : "";
 }
 
+const char *wait_kind_article(uint32_t kind)
+{
+	return kind == WAIT_KIND_TEAM || kind == WAIT_KIND_RANKS || kind == HELD_ONCE ? "an" : "a";
+}
+
 // Where code that is none of the user's own is: its innermost function outside of the kernel, or
 // its program or library if that has no symbols there.
-static void fill_foreign(const struct profile *p, uint32_t node, struct wait_side *side)
+// Which of the frames of the path to NODE, all of others' code, says where its thread is: the
+// innermost in Python; else the innermost that is not the C library's, if there is one.
+static const struct location *foreign_above(const struct profile *p, uint32_t node)
 {
+	const struct location *native = NULL;
+	bool libc = true; // NATIVE is
+
 	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
 		const struct location *l = profile_location(p, profile_node(p, node)->location);
-		const struct place *place = l->place_count ? profile_places(p, l) : NULL;
 		const struct module *module = profile_module(p, l->module);
-		if (l->kind == FRAME_OP || l->kind == FRAME_MARK || profile_is_kernel(p, l))
+		if (l->kind == FRAME_PYTHON && l->place_count)
+			return l;
+		if (!libc || l->kind == FRAME_OP || l->kind == FRAME_MARK ||
+		    profile_is_kernel(p, l))
 			continue;
-		side->function = place ? profile_string(p, place->function) : NULL;
-		if (!side->function)
-			side->function = module ? path_base(module->path) : NULL;
-		side->file = place ? profile_string(p, place->file) : NULL;
-		side->line = place ? (int)place->line : 0;
-		return;
+		bool is_libc = origin_is_libc(module ? module->path : NULL);
+		native = native && is_libc ? native : l;
+		libc = is_libc;
 	}
+	return native;
+}
+
+static void fill_foreign(const struct profile *p, uint32_t node, struct wait_side *side)
+{
+	const struct location *l = foreign_above(p, node);
+	const struct place *place = l && l->place_count ? profile_places(p, l) : NULL;
+	const struct module *module = l ? profile_module(p, l->module) : NULL;
+
+	side->function = place ? profile_string(p, place->function) : NULL;
+	if (!side->function)
+		side->function = module ? path_base(module->path) : NULL;
+	side->file = place ? profile_string(p, place->file) : NULL;
+	side->line = place ? (int)place->line : 0;
 }
 
 static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, bool several,
@@ -114,6 +144,37 @@ static bool is_python(const struct profile *p, const struct wall_edge *e)
 	return strncmp(base, "python", 6) == 0 || strncmp(base, "libpython", 9) == 0;
 }
 
+// Whether NODE's thread waits, within a runtime of OpenMP's, for its team: not for a lock.
+static bool is_in_team(const struct profile *p, uint32_t node)
+{
+	bool is = false;
+
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *l = profile_location(p, profile_node(p, node)->location);
+		const struct module *module = profile_module(p, l->module);
+		const struct place *place = l->place_count ? profile_places(p, l) : NULL;
+		const char *function = place ? profile_string(p, place->function) : NULL;
+		if (own_place_at(p, l))
+			break;
+		if (function && (strstr(function, "lock") || strstr(function, "critical")))
+			return false;
+		is |= module && origin_is_openmp(module->path);
+	}
+	return is;
+}
+
+// Whether NODE's thread is in a call of MPI's.
+static bool is_in_mpi(const struct profile *p, uint32_t node)
+{
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *l = profile_location(p, profile_node(p, node)->location);
+		const struct op *op = l->kind == FRAME_OP ? profile_op(p, l->address) : NULL;
+		if (op && op->provider == OP_MPI)
+			return true;
+	}
+	return false;
+}
+
 static void fill_resource(const struct profile *p, const struct wall_edge *e, uint32_t waiter_node,
                           struct wait_row *row)
 {
@@ -121,8 +182,14 @@ static void fill_resource(const struct profile *p, const struct wall_edge *e, ui
 	const struct module *maker = profile_module(p, e->made.module);
 	const char *file = profile_string(p, e->file);
 
-	row->kind = e->kind;
-	row->cause = e->cause;
+	row->kind = (!e->kind || e->kind == WALL_SPIN) && is_in_team(p, waiter_node)
+	                    ? WAIT_KIND_TEAM
+	            : e->kind == WALL_SPIN && is_in_mpi(p, waiter_node) ? WAIT_KIND_RANKS
+	                                                                : e->kind;
+	// On a CPU, waiting for one, or asleep after a while: it waits for the same.
+	bool spins = row->kind == WAIT_KIND_TEAM || row->kind == WAIT_KIND_RANKS ||
+	             row->kind == WAIT_KIND_SPIN;
+	row->cause = spins ? METRIC_OFF_LOCK : e->cause;
 	row->address = e->resource;
 	if (e->kind == WALL_GIL)
 		return;
@@ -234,6 +301,93 @@ static struct usual *usual_places(const struct profile *p)
 	return usual;
 }
 
+// A window of what has times: of the same bins as all others of the profile, as time since their
+// origin, which is the same.
+struct part {
+	const struct wall_time *wall;
+	bool whole; // all of it
+	struct window bins;
+	uint64_t from_ns, to_ns;
+};
+
+static struct part part_of(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	uint64_t width = profile_cells(p)->width_ns;
+	struct part part = { .wall = t, .whole = (!from_ns && !to_ns) || !t->has_times };
+
+	part.bins = part.whole ? window_of(p, 0, 0) : window_of(p, from_ns, to_ns);
+	part.from_ns = part.bins.first_bin * width;
+	part.to_ns = part.bins.end_bin < CELLS_BINS ? part.bins.end_bin * width : UINT64_MAX;
+	return part;
+}
+
+// What the cells of SERIES have in PART: by their keys, of which there are COUNT. NULL if there is
+// no memory. CALLS: how often, if it is asked for.
+static double *in_part(const struct part *part, enum wall_series series, size_t count,
+                       double **calls)
+{
+	const struct cells *cells = &part->wall->times[wall_table_of(series)];
+	double *ns = calloc(count + 1, sizeof(*ns));
+	double *often = ns && calls ? calloc(count + 1, sizeof(*often)) : NULL;
+
+	if (!ns || (calls && !often)) {
+		free(ns);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		struct cell moment = { .ns = cells->width_ns, .bin = cell->bin };
+		if (cell->metric != series || cell->node > count)
+			continue;
+		ns[cell->node - 1] += cells_within(cells, cell, part->from_ns, part->to_ns);
+		if (often)
+			often[cell->node - 1] +=
+				cell->samples *
+				cells_within(cells, &moment, part->from_ns, part->to_ns) /
+				(double)cells->width_ns;
+	}
+	if (calls)
+		*calls = often;
+	return ns;
+}
+
+// At most MOST, as bins are read.
+static uint64_t bounded(double ns, uint64_t most)
+{
+	return ns <= 0 ? 0 : ns < (double)most ? (uint64_t)(ns + 0.5) : most;
+}
+
+// The edges as they were in PART. NULL if there is no memory.
+static struct wall_edge *edges_in(const struct part *part)
+{
+	const struct wall_time *t = part->wall;
+	struct wall_edge *edges = calloc(t->edge_count + 1, sizeof(*edges));
+	cleanup_free double *calls = NULL;
+	cleanup_free double *ns = in_part(part, WALL_WAITED, t->edge_count, &calls);
+	cleanup_free double *wall = in_part(part, WALL_EDGE_WALL, t->edge_count, NULL);
+	cleanup_free double *ready = in_part(part, WALL_EDGE_READY, t->edge_count, NULL);
+
+	if (!edges || !ns || !wall || !ready) {
+		free(edges);
+		return NULL;
+	}
+	for (size_t i = 0; i < t->edge_count; i++) {
+		struct wall_edge *e = &edges[i];
+		*e = t->edges[i];
+		if (part->whole)
+			continue;
+		e->ns = bounded(ns[i], e->ns);
+		e->count = bounded(calls[i], e->count);
+		e->count += e->ns && !e->count; // one that goes on there
+		e->wall_ns = bounded(wall[i], e->wall_ns);
+		e->wall_ready_ns = bounded(ready[i], e->wall_ns);
+		e->longest_ns = e->longest_ns < e->ns ? e->longest_ns : e->ns;
+		e->median_ns = e->median_ns < e->longest_ns ? e->median_ns : e->longest_ns;
+	}
+	return edges;
+}
+
 static uint32_t node_of_waiter(const struct wall_edge *e, const struct usual *usual)
 {
 	if (e->waiter_node || !e->waiter || e->cause != METRIC_OFF_LOCK)
@@ -320,14 +474,39 @@ static void add(struct slot *slot, const struct wall_edge *e)
 	                            (double)(row->count + e->count ? row->count + e->count : 1));
 	row->ns += e->ns;
 	row->wall_ns += e->wall_ns;
+	row->wall_ready_ns += e->wall_ready_ns;
 	row->count += e->count;
 	row->longest_ns = e->longest_ns > row->longest_ns ? e->longest_ns : row->longest_ns;
 	slot->guessed_ns += e->guessed ? e->ns : 0;
 }
 
-struct wait_rows *query_waits(const struct profile *p, struct error *err)
+// Time of all threads in waits that other threads end.
+static void count_known(const struct part *part, const struct wall_edge *edges,
+                        struct wait_rows *rows)
+{
+	const struct wall_time *t = part->wall;
+
+	rows->whole_run = part->whole;
+	rows->step_ns = part->whole ? 0 : t->times[WALL_EDGE_TIMES].width_ns;
+	if (part->whole) {
+		rows->blocked_ns = t->coverage.blocked_ns;
+		rows->known_ns = t->coverage.known_ns;
+		rows->guessed_ns = t->coverage.guessed_ns;
+		return;
+	}
+	for (size_t i = 0; i < t->edge_count; i++) {
+		rows->blocked_ns += edges[i].ns;
+		rows->known_ns += edges[i].holder ? edges[i].ns : 0;
+		rows->guessed_ns += edges[i].holder && edges[i].guessed ? edges[i].ns : 0;
+	}
+}
+
+struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                              struct error *err)
 {
 	const struct wall_time *t = profile_wall_time(p);
+	const struct part part = part_of(p, from_ns, to_ns);
+	cleanup_free struct wall_edge *edges = edges_in(&part);
 	cleanup(wait_rows) struct wait_rows *rows = calloc(1, sizeof(*rows));
 	size_t most = t->edge_count < ROWS_MAX ? t->edge_count : ROWS_MAX, count = 0;
 	cleanup_free struct slot *slots = calloc(most + 1, sizeof(*slots));
@@ -337,14 +516,17 @@ struct wait_rows *query_waits(const struct profile *p, struct error *err)
 
 	if (rows)
 		rows->rows = calloc(most + 1, sizeof(*rows->rows));
-	if (!rows || !slots || !row_of || !rows->rows || !usual) {
+	if (!edges || !rows || !slots || !row_of || !rows->rows || !usual) {
 		error_set(err, ENOMEM, "could not list the waits");
 		return NULL;
 	}
 	for (size_t i = 0; i < t->edge_count; i++) {
-		const struct wall_edge *e = &t->edges[i];
+		const struct wall_edge *e = &edges[i];
 		struct wait_row row = { 0 };
 		size_t at = 0;
+		row_of[i] = UINT32_MAX;
+		if (!e->ns && !e->wall_ns)
+			continue;
 		uint32_t node = node_of_waiter(e, usual);
 		fill_resource(p, e, node, &row);
 		fill_side(p, e->waiter, node, several, &row.waiter);
@@ -370,14 +552,13 @@ struct wait_rows *query_waits(const struct profile *p, struct error *err)
 	for (size_t i = 0; i < count; i++)
 		rows->rows[i] = slots[i].row;
 	rows->count = count;
-	rows->blocked_ns = t->coverage.blocked_ns;
-	rows->known_ns = t->coverage.known_ns;
-	rows->guessed_ns = t->coverage.guessed_ns;
+	count_known(&part, edges, rows);
 	return steal(rows);
 }
 
 // CPU time of all threads in the function of SIDE.
-static uint64_t on_cpus(const struct profile *p, const struct wait_side *side)
+static uint64_t on_cpus(const struct profile *p, const struct part *part,
+                        const struct wait_side *side)
 {
 	const struct cells *cells = profile_cells(p);
 	uint64_t ns = 0;
@@ -388,7 +569,8 @@ static uint64_t on_cpus(const struct profile *p, const struct wait_side *side)
 		if (cell->metric != METRIC_ON_CPU)
 			continue;
 		fill_side(p, 0, cell->node, false, &other);
-		ns += same_function(side, &other) ? cells_whole(cells, cell) : 0;
+		if (same_function(side, &other))
+			ns += cells_between(cells, cell, part->bins.first_bin, part->bins.end_bin);
 	}
 	return ns;
 }
@@ -400,62 +582,140 @@ static uint32_t slot_of(const struct profile *p, uint32_t node)
 	return profile_node(p, node)->location;
 }
 
-// The most that a thread was alone which is never in the function of SIDE.
-static uint64_t alone_elsewhere(const struct profile *p, const struct wait_side *side)
+// Who was alone in a part of the run, and for how long; most time first.
+struct alone {
+	struct wall_alone *places;
+	size_t count;
+};
+
+static int compare_alone(const void *a, const void *b)
 {
-	const struct wall_time *t = profile_wall_time(p);
+	const struct wall_alone *left = a, *right = b;
+
+	if (left->ns != right->ns)
+		return left->ns < right->ns ? 1 : -1;
+	return (left->node > right->node) - (left->node < right->node);
+}
+
+// No places if there is no memory.
+static struct alone alone_in(const struct profile *p, const struct part *part)
+{
+	const struct wall_time *t = part->wall;
+	cleanup_free double *ns = in_part(part, WALL_ALONE, profile_paths(p)->count, NULL);
+	struct alone alone = { calloc(t->alone_count + 1, sizeof(*alone.places)), 0 };
+
+	for (size_t i = 0; ns && alone.places && i < t->alone_count; i++) {
+		struct wall_alone place = t->alone[i];
+		if (!part->whole)
+			place.ns = bounded(ns[place.node - 1], place.ns);
+		if (place.ns)
+			alone.places[alone.count++] = place;
+	}
+	if (alone.count)
+		qsort(alone.places, alone.count, sizeof(*alone.places), compare_alone);
+	return alone;
+}
+
+// The most that a thread was alone which is never in the function of SIDE.
+static uint64_t alone_elsewhere(const struct profile *p, const struct alone *alone,
+                                const struct wait_side *side)
+{
 	size_t threads = profile_threads(p)->thread_count;
 	cleanup_free bool *is_there = calloc(threads + 1, sizeof(*is_there));
 	cleanup_free uint64_t *ns = calloc(threads + 1, sizeof(*ns));
 	uint64_t most = 0;
 
-	for (size_t i = 0; is_there && ns && i < t->alone_count; i++) {
-		uint32_t slot = slot_of(p, t->alone[i].node);
+	for (size_t i = 0; is_there && ns && i < alone->count; i++) {
+		uint32_t slot = slot_of(p, alone->places[i].node);
 		struct wait_side other;
-		fill_side(p, 0, t->alone[i].node, false, &other);
+		fill_side(p, 0, alone->places[i].node, false, &other);
 		is_there[slot - 1] |= same_function(side, &other);
-		ns[slot - 1] += t->alone[i].ns;
+		ns[slot - 1] += alone->places[i].ns;
 	}
 	for (size_t i = 0; is_there && ns && i < threads; i++)
 		most = !is_there[i] && ns[i] > most ? ns[i] : most;
 	return most;
 }
 
-void query_parallel(const struct profile *p, struct parallel *parallel)
+// A program that others started may be what they wait for, whatever it does.
+static void find_alone_process(const struct profile *p, const struct alone *alone,
+                               struct parallel *parallel)
 {
-	const struct wall_time *t = profile_wall_time(p);
+	const struct threads *threads = profile_threads(p);
+	cleanup_free uint64_t *ns = calloc((size_t)threads->process_count + 1, sizeof(*ns));
+
+	for (size_t i = 0; ns && i < alone->count; i++) {
+		uint32_t slot = slot_of(p, alone->places[i].node);
+		uint32_t process = slot ? profile_thread(p, slot)->process : 0;
+		const struct process_info *info = process ? profile_process(p, process) : NULL;
+		if (!info || !info->parent)
+			continue;
+		ns[process] += alone->places[i].ns;
+		if (ns[process] <= parallel->process_ns)
+			continue;
+		parallel->process_ns = ns[process];
+		parallel->process = profile_string(p, info->command);
+		parallel->process_pid = info->pid;
+	}
+}
+
+// How many threads were on CPUs at once.
+static void count_at_once(const struct part *part, struct parallel *parallel)
+{
+	const struct wall_busy *busy = &part->wall->busy;
+	cleanup_free double *ns = in_part(part, WALL_BUSY, WALL_BUSY_MAX + 1, NULL);
+	cleanup_free double *wanted = in_part(part, WALL_WANTED, 1, NULL);
+
+	parallel->whole_run = part->whole;
+	parallel->step_ns = part->whole ? 0 : part->wall->times[WALL_BUSY_TIMES].width_ns;
+	for (uint32_t i = 0; ns && wanted && i <= WALL_BUSY_MAX; i++) {
+		uint64_t *sum = i == 0   ? &parallel->none_ns
+		                : i == 1 ? &parallel->one_ns
+		                         : &parallel->more_ns;
+		uint64_t at_once = part->whole ? busy->ns[i] : bounded(ns[i], busy->ns[i]);
+		*sum += at_once;
+		parallel->at_once_ns[i] = at_once;
+		parallel->all_ns += at_once;
+		parallel->most = at_once ? i : parallel->most;
+	}
+	if (ns && wanted)
+		parallel->serial_ns =
+			parallel->one_ns -
+			(part->whole ? busy->wanted_ns : bounded(wanted[0], parallel->one_ns));
+}
+
+void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                    struct parallel *parallel)
+{
+	const struct part part = part_of(p, from_ns, to_ns);
 	struct wait_side sides[64];
 	uint64_t ns[64] = { 0 };
 	size_t count = 0, best = 0;
 
 	*parallel = (struct parallel){ 0 };
-	for (uint32_t i = 0; i <= WALL_BUSY_MAX; i++) {
-		uint64_t *part = i == 0   ? &parallel->none_ns
-		                 : i == 1 ? &parallel->one_ns
-		                          : &parallel->more_ns;
-		*part += t->busy.ns[i];
-		parallel->all_ns += t->busy.ns[i];
-		parallel->most = t->busy.ns[i] ? i : parallel->most;
-	}
+	count_at_once(&part, parallel);
+	struct alone alone = alone_in(p, &part);
 	// The heaviest paths come first: a place that matters is among the first few.
-	for (size_t i = 0; i < t->alone_count; i++) {
+	for (size_t i = 0; i < alone.count; i++) {
 		struct wait_side side;
 		size_t at = 0;
-		fill_side(p, 0, t->alone[i].node, false, &side);
+		fill_side(p, 0, alone.places[i].node, false, &side);
 		while (at < count && !same_function(&sides[at], &side))
 			at++;
 		if (at == sizeof(sides) / sizeof(sides[0]))
 			continue;
 		if (at == count)
 			sides[count++] = side;
-		ns[at] += t->alone[i].ns;
+		ns[at] += alone.places[i].ns;
 	}
+	find_alone_process(p, &alone, parallel);
 	for (size_t i = 0; i < count; i++)
 		best = ns[i] > ns[best] ? i : best;
-	if (!count || !ns[best])
-		return;
-	parallel->alone = sides[best];
-	parallel->alone_ns = ns[best];
-	parallel->alone_all_ns = on_cpus(p, &sides[best]);
-	parallel->alone_other_ns = alone_elsewhere(p, &sides[best]);
+	if (count && ns[best]) {
+		parallel->alone = sides[best];
+		parallel->alone_ns = ns[best];
+		parallel->alone_all_ns = on_cpus(p, &part, &sides[best]);
+		parallel->alone_other_ns = alone_elsewhere(p, &alone, &sides[best]);
+	}
+	free(alone.places);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who waited for whom: waiter, resource, and who held it or ended the wait. Of the whole run.
+ * Who waited for whom: waiter, resource, and who held it or ended the wait; and how many threads
+ * were on CPUs at once. In a window (as of struct query), as fine as STEP_NS: within such a step
+ * time is even. A profile that does not say when has the whole run in its place, and says so.
  */
 #pragma once
 
@@ -17,6 +19,9 @@ struct profile;
 /* Kinds beside enum held_kind (base/record.h). */
 #define WAIT_KIND_DESCRIPTOR 32 /* a pipe or socket */
 #define WAIT_KIND_GIL        33 /* the lock of Python's interpreter */
+#define WAIT_KIND_SPIN       34 /* a word in memory: a lock or flag of the program's own */
+#define WAIT_KIND_TEAM       35 /* the other threads of an OpenMP region */
+#define WAIT_KIND_RANKS      36 /* other ranks, in a call of MPI */
 
 /* A place in code, and the threads that were there. */
 struct wait_side {
@@ -43,13 +48,17 @@ struct wait_row {
 	uint32_t kind;    /* enum held_kind, WAIT_KIND_…; 0: not known */
 	enum metric cause;
 	bool guessed; /* by who ran as most of the waits ended */
-	uint64_t ns, count, longest_ns, median_ns;
-	uint64_t wall_ns; /* of the run's wall time, what was waited for so */
+	uint64_t ns, count;
+	uint64_t longest_ns, median_ns; /* of the whole run; in a window at most what it has */
+	uint64_t wall_ns;               /* of the run's wall time, what was waited for so */
+	uint64_t wall_ready_ns;         /* of that, while who was waited for had no CPU */
 };
 
 struct wait_rows {
 	struct wait_row *rows; /* most time first */
 	size_t count;
+	bool whole_run;   /* it is of all of it: nobody asked for a window, or it is not known */
+	uint64_t step_ns; /* 0: WHOLE_RUN */
 	uint64_t ns;      /* of all of them */
 	uint64_t wall_ns; /* of the run's wall time, what was waited for so */
 	/* Time of all threads in waits that other threads end: all of it, of which is known who
@@ -58,24 +67,41 @@ struct wait_rows {
 };
 
 /* Texts are the profile's. NULL on error. */
-struct wait_rows *query_waits(const struct profile *p, struct error *err);
+struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                              struct error *err);
 void wait_rows_free(struct wait_rows *rows);
 
 CLEANUP(wait_rows, struct wait_rows *, wait_rows_free)
 
+/* Threads at once that are told apart; from so many on they are told together. */
+#define PARALLEL_MAX 256
+
 /* How many threads of the run were on CPUs at once, and who was there alone. */
 struct parallel {
+	bool whole_run;           /* as of struct wait_rows */
+	uint64_t step_ns;         /* the same */
 	uint64_t all_ns;          /* what the times below are parts of; 0: nothing is known */
 	uint64_t none_ns, one_ns; /* no thread was on a CPU; one was */
+	uint64_t serial_ns;       /* of one_ns, while no other one was ready to run */
 	uint64_t more_ns;         /* several were */
 	uint32_t most;            /* threads at once */
-	struct wait_side alone;   /* the function that was most of one_ns, at its heaviest line; its
-	                             threads are 0 */
-	uint64_t alone_ns;        /* of one_ns, there */
-	uint64_t alone_all_ns;    /* CPU time of all threads there, whoever ran beside them */
-	uint64_t alone_other_ns;  /* the most that a thread which is never there was alone */
+	uint64_t at_once_ns[PARALLEL_MAX + 1]; /* of all_ns, by how many: up to MOST */
+	struct wait_side alone;  /* the function that was most of one_ns, at its heaviest line; its
+	                            threads are 0 */
+	uint64_t alone_ns;       /* of one_ns, there */
+	uint64_t alone_all_ns;   /* CPU time of all threads there, whoever ran beside them */
+	uint64_t alone_other_ns; /* the most that a thread which is never there was alone */
+	/* The process that was alone for longest, of those that the run has started. NULL: none
+	 * was. */
+	const char *process;
+	uint32_t process_pid;
+	uint64_t process_ns; /* of one_ns */
 };
-void query_parallel(const struct profile *p, struct parallel *parallel);
+void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                    struct parallel *parallel);
 
-/* "mutex", "pipe or socket", "semaphore"; "" if KIND is not known. */
+/* "mutex", "pipe or socket", "OpenMP barrier"; "" if KIND is not known. */
 const char *wait_kind_name(uint32_t kind, enum metric cause);
+
+/* "a" or "an", before that. */
+const char *wait_kind_article(uint32_t kind);

@@ -3,8 +3,13 @@
 
 #include "base/cleanup.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/query/query.h"
+#include "merge/scope/keys.h"
 #include "merge/scope/scope.h"
+#include "merge/table/ranks.h"
 #include "merge/wall/wall_time.h"
+
+#include <string.h>
 
 #define SAME_SHARE    0.05 /* of wall time: orders that differ by less are the same */
 #define UNKNOWN_SHARE 0.20 /* of wall time, in waits for others of whom none is known */
@@ -17,6 +22,50 @@ uint64_t query_wall_ns(const struct profile *p)
 	for (uint32_t i = 0; i < t->cells.count; i++)
 		ns += cells_whole(&t->cells, &t->cells.cells[i]);
 	return ns;
+}
+
+bool query_wall_rank(const struct profile *p, struct wall_rank *rank)
+{
+	uint32_t at = profile_wall_time(p)->rank;
+
+	if (!at)
+		return false;
+	const struct rank_info *info = &profile_ranks(p)->ranks[at - 1];
+	*rank = (struct wall_rank){ info->number, info->numbered };
+	return true;
+}
+
+// Time of code that is not the user's own, on CPUs and blocked.
+static uint64_t outside_ns(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->rows[i].name, KEY_OUTSIDE_NAME) == 0)
+			return rows->rows[i].self;
+	return 0;
+}
+
+struct rows *query_wall_owners(const struct profile *p, const struct query *query,
+                               struct error *err)
+{
+	bool known = profile_wall_time(p)->cells.count != 0;
+	struct query asked = *query;
+
+	asked.by = BY_FUNCTION;
+	asked.sort = SORT_SELF;
+	asked.of = known ? QUERY_WALL : QUERY_THREADS;
+	asked.on_cpu = asked.off_cpu = asked.without_others = false;
+	if (!asked.user_code)
+		asked.user_code = QUERY_OWN_CODE;
+	struct rows *rows = query_run(p, &asked, err);
+	// A program that is none of the user's own has its functions as they are.
+	if (rows && known && outside_ns(rows) * 2 > rows->all && !query->user_code) {
+		rows_free(rows);
+		asked.user_code = NULL;
+		rows = query_run(p, &asked, err);
+	}
+	if (rows && !known)
+		rows->count = 0;
+	return rows;
 }
 
 static bool is_kernel(const struct profile *p, uint32_t id)

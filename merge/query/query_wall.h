@@ -13,6 +13,7 @@
 
 struct error;
 struct profile;
+struct rows;
 
 struct wall_account {
 	uint64_t all_ns;           /* in the window; 0: not known */
@@ -23,10 +24,28 @@ struct wall_account {
 	bool ranks;
 };
 
+/* Whose the wall time of a merged profile is: of the rank that works longest. */
+struct wall_rank {
+	uint32_t number;
+	bool numbered; /* by a launcher; else it is the place among the files, from 0 */
+};
+
+/* False if it is not of a rank. */
+bool query_wall_rank(const struct profile *p, struct wall_rank *rank);
+
 /* Of QUERY's window; never RANKS where it asks for some threads alone, or for one kind of time. -1
    on error. */
 int query_wall_account(const struct profile *p, const struct query *query,
                        struct wall_account *account, struct error *err);
+
+/*
+ * Whose the wall time of QUERY's window is: functions of the user's own (QUERY's user_code, if it
+ * has one), or all functions of a program that has hardly any; its by, sort, of and filters by kind
+ * of time are not looked at. Waits for a free CPU are in them: none of those is theirs. No rows
+ * where wall time is not known. For rows_free(). NULL on error.
+ */
+struct rows *query_wall_owners(const struct profile *p, const struct query *query,
+                               struct error *err);
 
 /* The wall time of the whole run: of the first thread, and what stood for it while it waited.
    0: it is not known. */

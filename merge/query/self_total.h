@@ -5,6 +5,9 @@
  * A key that is entered while it is open on the path already counts once: its
  * total is what the walk added between the first entering and its leaving. For the
  * files of merge/ alone.
+ *
+ * The sums own their arrays; keys and lines are known by their ids in KEYS, which gets no more of
+ * them as long as the sums are used. One thread at a time.
  */
 #pragma once
 

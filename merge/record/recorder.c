@@ -68,6 +68,8 @@ static void add_thread(struct recorder *r, const struct thread_event *event)
 {
 	if (is_own(r, event->thread))
 		return;
+	if (recorded_is_partial(&r->recorded))
+		profile_forget_wall(r->profile); // see add_span()
 	if (strcmp(event->name, PROTOCOL_OWN_THREAD) != 0 ||
 	    !array_reserve(&r->own_threads, &r->own_capacity, r->own_count + 1)) {
 		profile_add_thread(r->profile, event);

@@ -9,6 +9,7 @@
 #include "merge/op/op_table.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_ops.h"
+#include "merge/rules/compiling.h"
 #include "merge/scope/idle.h"
 #include "merge/scope/scope.h"
 #include "merge/table/cells.h"
@@ -57,6 +58,7 @@ struct asking {
 	struct state *states;  // [node - 1]
 	uint32_t *slots;       // [node - 1]
 	bool *idle;            // [node - 1]: see merge/scope/idle.h
+	bool *compilers;       // [slot - 1]: threads of compilers that the program has started
 	uint32_t critical;
 };
 
@@ -70,6 +72,7 @@ static void asking_at_scope_end(struct asking *a)
 	free(a->states);
 	free(a->slots);
 	free(a->idle);
+	free(a->compilers);
 }
 
 void activities_free(struct activities *a)
@@ -354,6 +357,8 @@ static void take_node(struct asking *a, uint32_t id)
 
 	if (!node->parent) {
 		*state = (struct state){ .place = ACTIVITY_NO_PLACE, .around = ACTIVITY_NO_PLACE };
+		if (a->compilers[node->location - 1])
+			state->doing = ACTIVITY(COMPILE);
 		a->slots[id - 1] = node->location;
 		return;
 	}
@@ -401,7 +406,7 @@ static bool waits_for_message(uint32_t metric)
 static bool take_cells(struct asking *a, uint32_t id)
 {
 	const struct scope *scope = a->scope, *wall = a->wall;
-	bool critical = !wall && a->slots[id - 1] == a->critical;
+	bool of_thread = a->slots[id - 1] == a->critical, critical = !wall && of_thread;
 
 	if ((scope->first_cell[id - 1] == scope->first_cell[id] &&
 	     (!wall || wall->first_cell[id - 1] == wall->first_cell[id])) ||
@@ -417,6 +422,7 @@ static bool take_cells(struct asking *a, uint32_t id)
 			continue;
 		time->ns[cell->metric] += ns;
 		a->answer->ns[cell->metric] += ns;
+		time->thread_cpu_ns += of_thread && cell->metric == METRIC_ON_CPU ? ns : 0;
 		time->critical_ns[cell->metric] += critical ? ns : 0;
 		a->answer->critical_ns[cell->metric] += critical ? ns : 0;
 	}
@@ -441,8 +447,9 @@ static bool take_memory(struct asking *a)
 	a->states = calloc((size_t)profile_paths(p)->count + 1, sizeof(*a->states));
 	a->slots = calloc((size_t)profile_paths(p)->count + 1, sizeof(*a->slots));
 	a->idle = idle_nodes(p, a->scope->threads, a->scope->first_bin, a->scope->end_bin);
+	a->compilers = compiling_threads(p);
 	return a->names && a->named && a->steps && a->states && a->slots && a->idle &&
-	       hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
+	       a->compilers && hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
 }
 
 struct activities *activities_new(const struct scope *scope, const struct scope *wall,

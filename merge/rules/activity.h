@@ -90,6 +90,7 @@ enum activity {
 	ACTIVITY_IMPORT = 64, /* Python's import system, and all that it runs */
 	ACTIVITY_LOADER,      /* a data loader of PyTorch's, and all that it runs */
 	ACTIVITY_WORKER,      /* one of its workers, and all that it runs */
+	ACTIVITY_COMPILE,     /* a compiler that the program runs, see compiling.h */
 	ACTIVITY_COUNT
 };
 
@@ -101,7 +102,8 @@ _Static_assert(ACTIVITY_COUNT <= 8 * sizeof(activity_set), "a bit each");
 #define ACTIVITY(name) ((activity_set)1 << ACTIVITY_##name)
 
 /* These go on in the user's own code, and are charged to who has begun them. */
-#define ACTIVITIES_AROUND (ACTIVITY(IMPORT) | ACTIVITY(LOADER) | ACTIVITY(WORKER))
+#define ACTIVITIES_AROUND                                                                          \
+	(ACTIVITY(IMPORT) | ACTIVITY(LOADER) | ACTIVITY(WORKER) | ACTIVITY(COMPILE))
 
 /* These go on there, too, and are charged to what runs within them. */
 #define ACTIVITIES_WITHIN ACTIVITY(CALLBACK)
@@ -124,6 +126,7 @@ struct activity_time {
 	uint32_t callee; /* the outermost function that is not the user's: string, 0 if none */
 	uint64_t ns[METRIC_COUNT];          /* of all threads */
 	uint64_t critical_ns[METRIC_COUNT]; /* of wall time, or else of the critical one */
+	uint64_t thread_cpu_ns;             /* of the critical thread itself, on CPUs */
 };
 
 struct activities {
@@ -133,9 +136,8 @@ struct activities {
 	uint64_t ns[METRIC_COUNT], critical_ns[METRIC_COUNT]; /* of all */
 };
 
-/* What was done in SCOPE; WALL is the same of wall time (QUERY_WALL), or NULL, and then CRITICAL is
-   the slot of the thread whose time stands for it; OPS are what is known of the ops. NULL on error.
- */
+/* What was done in SCOPE; WALL is the same of wall time (QUERY_WALL), or NULL: then the time of the
+   thread in slot CRITICAL stands for it. OPS are what is known of the ops. NULL on error. */
 struct activities *activities_new(const struct scope *scope, const struct scope *wall,
                                   uint32_t critical, const struct op_rows *ops, struct error *err);
 void activities_free(struct activities *a);

@@ -158,6 +158,23 @@ static const struct names table[] = {
 	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
 	{ ACTIVITY(LOADER), "dataloader.py:*__next__|dataloader.py:*_next_data" },
 	{ ACTIVITY(WORKER), "_utils/worker.py:_worker_loop" },
+	// Where compilers begin. What the same files have for the code that was compiled, as
+	// CompiledFxGraph.__call__, runs at every call.
+	{ ACTIVITY(COMPILE),
+	  "torch/_dynamo/convert_frame.py:*|torch/_inductor/compile_fx.py:*compile_fx*|"
+	  "torch/_inductor/compile_fx.py:*_compiler*|torch/_inductor/graph.py:*compile*|"
+	  "torch/_inductor/codecache.py:*compile*|torch/_inductor/codecache.py:*load*|"
+	  "torch/_inductor/async_compile.py:*|torch/_inductor/cpp_builder.py:*|"
+	  "torch/_inductor/cpu_vec_isa.py:*|torch/_inductor/compile_worker/subproc_pool.py:*|"
+	  "torch/_inductor/compile_worker/__main__.py:*|"
+	  "torch/_inductor/runtime/compile_tasks.py:*|"
+	  "torch/_inductor/runtime/triton_heuristics.py:*precompile*|"
+	  "torch/_inductor/runtime/triton_heuristics.py:*autotune_to_one_config|"
+	  "torch/utils/cpp_extension.py:*|triton/compiler/compiler.py:*compile|"
+	  "triton/runtime/jit.py:*compile*|triton/runtime/build.py:*|"
+	  "jax/_src/compiler.py:*compile*|jax/_src/interpreters/mlir.py:lower_jaxpr_to_module|"
+	  "numba/core/dispatcher.py:*compile*|numba/core/compiler.py:*|"
+	  "numba/cuda/dispatcher.py:*compile*" },
 };
 
 static const char tensor_joins[] = "aten::cat|aten::stack";

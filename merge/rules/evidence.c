@@ -66,6 +66,25 @@ static int look_at_rest(struct evidence *e, struct error *err)
 	return e->steps ? 0 : -1;
 }
 
+// The critical thread is that of the whole run, with its times in the window.
+static int look_at_thread(struct evidence *e, struct error *err)
+{
+	struct account part;
+
+	if (query_account(e->profile, &e->account, err) < 0)
+		return -1;
+	if (!e->query.from_ns && !e->query.to_ns)
+		return 0;
+	if (query_account_in(e->profile, e->query.from_ns, e->query.to_ns, &part, err) < 0)
+		return -1;
+	if (part.slot == e->account.slot) {
+		memcpy(e->account.ns, part.ns, sizeof(part.ns));
+		e->account.kernel_ns = part.kernel_ns;
+		e->account.lifetime_ns = part.lifetime_ns;
+	}
+	return 0;
+}
+
 int evidence_init(struct evidence *e, const struct profile *p, const struct query *query,
                   struct error *err)
 {
@@ -81,7 +100,7 @@ int evidence_init(struct evidence *e, const struct profile *p, const struct quer
 	shapes.by = OPS_BY_SHAPE;
 	e->ops = query_ops(p, &ops, err);
 	e->shapes = e->ops ? query_ops(p, &shapes, err) : NULL;
-	if (e->shapes && query_account(p, &e->account, err) == 0 &&
+	if (e->shapes && look_at_thread(e, err) == 0 &&
 	    query_contention(p, query->from_ns, query->to_ns, &e->contention, err) == 0 &&
 	    look_at_stacks(e, err) == 0 && look_at_rest(e, err) == 0 && look_at_gpu(e, err) == 0)
 		return 0;
@@ -138,21 +157,36 @@ void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu
 	uint64_t all = e->activities->ns[METRIC_ON_CPU], run = evidence_run_ns(e);
 	double critical = share_of(critical_ns, run), cpu = share_of(cpu_ns, all > run ? all : run);
 
-	// While threads take the CPUs from each other, what any of them does is in the way.
+	// While threads take the CPUs from each other, what any of them does is in the way. Of
+	// merged profiles it is one rank's wall time, whatever others do meanwhile.
+	struct wall_rank rank;
 	bool alone = e->wall.ranks &&
-	             share_of(e->contention.critical.own_ns, e->wall_ns) < CROWDED_SHARE;
+	             (query_wall_rank(e->profile, &rank) ||
+	              share_of(e->contention.critical.own_ns, e->wall_ns) < CROWDED_SHARE);
 	finding->share = critical > cpu || alone ? critical : cpu;
 	if (finding->share > 1)
 		finding->share = 1;
+	// Of wall time it is known what was computed. Else on a busy machine each second of it took
+	// longer, and so did what could go.
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	if (e->wall.ranks && (alone || critical >= cpu))
+		finding->saving_ns = critical_ns < e->wall_ns ? critical_ns : e->wall_ns;
 }
 
 const char *evidence_time(const struct evidence *e, char *buffer, size_t size)
 {
 	char thread[64];
+	struct wall_rank rank;
 
-	if (e->wall.ranks)
+	if (e->wall.ranks && !query_wall_rank(e->profile, &rank))
 		return "wall time";
+	if (e->wall.ranks) {
+		snprintf(buffer, size, "wall time of %s %u", rank.numbered ? "rank" : "profile",
+		         rank.number);
+		return buffer;
+	}
+	if (e->account.is_main)
+		return "the main thread's time";
 	snprintf(buffer, size, "the time of %s", evidence_thread(e, thread, sizeof(thread)));
 	return buffer;
 }

@@ -23,7 +23,7 @@ struct evidence {
 	const struct run *run;
 	struct query query; /* the window, and whose time counts */
 	struct totals totals;
-	struct account account; /* of the critical thread, whole run */
+	struct account account; /* of the critical thread; its Python lock: whole run */
 	uint64_t wall_ns;       /* of the window */
 	struct wall_account
 		wall; /* of it; where it ranks code, it stands for the critical thread */
@@ -64,13 +64,14 @@ uint64_t evidence_doing(const struct evidence *evidence, activity_set doing, uin
 uint64_t evidence_run_ns(const struct evidence *evidence);
 
 /*
- * Sets FINDING's share and saving: CRITICAL_NS of the critical thread, and CPU_NS of all threads
- * on CPUs, could go.
+ * Sets FINDING's share, and its saving: CRITICAL_NS of wall time where that ranks code, else of the
+ * critical thread, and CPU_NS of all threads on CPUs, could go. The share is of evidence_run_ns().
  */
 void evidence_weigh(const struct evidence *evidence, uint64_t critical_ns, uint64_t cpu_ns,
                     struct finding *finding);
 
-/* What evidence_doing() is a part of: "wall time", "the time of the main thread". */
+/* What evidence_doing() is a part of: "wall time", "wall time of rank 2", "the time of the main
+   thread". */
 const char *evidence_time(const struct evidence *evidence, char *buffer, size_t size);
 
 /* Behind that, where shares of all of it would be others: " without waiting for a CPU"; or "". */
@@ -115,7 +116,8 @@ enum measured measure_doing(const struct evidence *evidence, const struct rule *
 
 /* The tables. */
 extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_start[], rules_waste[],
-	rules_memory[], rules_io[], rules_python[], rules_ops[], rules_gpu[], rules_ranks[];
+	rules_memory[], rules_io[], rules_python[], rules_ops[], rules_gpu[], rules_ranks[],
+	rules_compiling[];
 extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_start_count,
 	rules_waste_count, rules_memory_count, rules_io_count, rules_python_count, rules_ops_count,
-	rules_gpu_count, rules_ranks_count;
+	rules_gpu_count, rules_ranks_count, rules_compiling_count;

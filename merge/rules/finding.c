@@ -60,6 +60,11 @@ static void ask(struct findings *f, const struct evidence *e, size_t index,
 		         finding.fact);
 		return;
 	}
+	// Shares that are added up may be more than there was.
+	if (finding.saving_ns > e->wall_ns)
+		finding.saving_ns = e->wall_ns;
+	if (rule->part > 0)
+		finding.saving_ns = (uint64_t)(rule->part * (double)finding.saving_ns + 0.5);
 	answer->asked = true;
 	answer->value = finding.value;
 	if (!is_beyond(rule, finding.value, limit->threshold))
@@ -194,9 +199,12 @@ struct findings *query_findings(const struct profile *p, const struct query *que
 	if (apart && evidence_init(&steady, p, &behind, err) < 0)
 		return NULL;
 	const struct evidence *rest = apart ? &steady : &whole;
-	for (size_t i = 0; i < rule_count(); i++)
-		ask(f, rule_at(i)->whole_run ? &whole : rest, i,
-		    &(limits ? limits : usual)->limits[i]);
+	bool asked = query->from_ns || query->to_ns;
+	for (size_t i = 0; i < rule_count(); i++) {
+		const struct rule *rule = rule_at(i);
+		bool of_all = rule->whole_run && !(asked && rule->narrows);
+		ask(f, of_all ? &whole : rest, i, &(limits ? limits : usual)->limits[i]);
+	}
 	rank(f);
 	f->from_ns = rest->query.from_ns;
 	f->wall_ns = rest->wall_ns;

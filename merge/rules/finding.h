@@ -36,7 +36,8 @@ struct finding {
 	enum severity severity;
 	double value, threshold; /* of which one is above, or below, the other */
 	double share;            /* of the time that counts, 0 to 1; 0 if it is not about time */
-	uint64_t saving_ns;      /* of the run's wall time, spent in what was found; 0: none */
+	uint64_t saving_ns;      /* of the wall time of what was asked about, at most what is saved
+	                            without what was found: its rule's part of it; 0: none */
 	const char *function;    /* where to begin; NULL if there is no such place */
 	const char *file;
 	int line;

@@ -148,9 +148,7 @@ static bool waited_for_cpu(const struct evidence *e)
 
 const char *evidence_queue(const struct evidence *e)
 {
-	if (!waited_for_cpu(e))
-		return "";
-	return e->wall.ranks ? " without waiting for a CPU" : " in which it did not wait for a CPU";
+	return waited_for_cpu(e) ? " (excluding waits for a CPU)" : "";
 }
 
 static void describe(const struct evidence *e, const struct rule *rule, bool critical,

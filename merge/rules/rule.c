@@ -2,6 +2,7 @@
 #include "merge/rules/rule.h"
 
 #include "base/error.h"
+#include "base/nearest.h"
 #include "merge/rules/evidence.h"
 
 #include <errno.h>
@@ -14,11 +15,17 @@ static const struct {
 	const struct rule *rules;
 	const size_t *count;
 } tables[] = {
-	{ rules_quality, &rules_quality_count }, { rules_warmup, &rules_warmup_count },
-	{ rules_cpu, &rules_cpu_count },         { rules_start, &rules_start_count },
-	{ rules_waste, &rules_waste_count },     { rules_memory, &rules_memory_count },
-	{ rules_io, &rules_io_count },           { rules_python, &rules_python_count },
-	{ rules_ops, &rules_ops_count },         { rules_gpu, &rules_gpu_count },
+	{ rules_quality, &rules_quality_count },
+	{ rules_warmup, &rules_warmup_count },
+	{ rules_cpu, &rules_cpu_count },
+	{ rules_start, &rules_start_count },
+	{ rules_waste, &rules_waste_count },
+	{ rules_memory, &rules_memory_count },
+	{ rules_io, &rules_io_count },
+	{ rules_python, &rules_python_count },
+	{ rules_compiling, &rules_compiling_count },
+	{ rules_ops, &rules_ops_count },
+	{ rules_gpu, &rules_gpu_count },
 	{ rules_ranks, &rules_ranks_count },
 };
 
@@ -50,6 +57,23 @@ size_t rule_find(const char *id)
 	while (index < rule_count() && strcasecmp(rule_at(index)->id, id) != 0)
 		index++;
 	return index;
+}
+
+int rule_unknown(const char *id, struct error *err)
+{
+	error_set(err, 0, "there is no rule \"%s\"", id);
+	return rule_hint(id, err);
+}
+
+int rule_hint(const char *id, struct error *err)
+{
+	struct nearest nearest = { .word = id };
+
+	for (size_t i = 0; i < rule_count(); i++)
+		nearest_try(&nearest, rule_at(i)->id);
+	if (nearest.name)
+		return error_hint(err, "did you mean %s?", nearest.name);
+	return error_hint(err, "\"bottleneck explain\" lists them.");
 }
 
 static const char *const severities[SEVERITY_COUNT] = { "info", "warn", "error" };
@@ -129,10 +153,8 @@ int rule_limits_set(struct rule_limits *limits, const char *text, struct error *
 	memcpy(id, text, length);
 	id[length] = '\0';
 	size_t rule = rule_find(id);
-	if (rule == rule_count()) {
-		error_set(err, 0, "there is no rule \"%s\"", id);
-		return error_hint(err, "\"bottleneck explain\" lists them.");
-	}
+	if (rule == rule_count())
+		return rule_unknown(id, err);
 	if (!take_limit(text + length + 1, &limits->limits[rule]))
 		return error_set(err, 0, "%s \"%s\": not a number, two with a comma, or off", id,
 		                 text + length + 1);

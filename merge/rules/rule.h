@@ -62,13 +62,16 @@ struct rule {
 	enum rule_subject subject;
 	enum severity severity;
 	enum rule_unit unit;
-	double threshold;                    /* fires when the value is above it */
-	double severe;                       /* above this it is one severity worse; 0: never */
-	bool below;                          /* fires when the value is below the threshold */
-	bool potential;                      /* what it says could be saved is what more CPUs
-	                                        could give, not time that was spent in a place */
-	bool once;                           /* paid at the start, however long the run is */
-	bool whole_run;                      /* else on what is asked for, without the warm-up */
+	double threshold; /* fires when the value is above it */
+	double severe;    /* above this it is one severity worse; 0: never */
+	bool below;       /* fires when the value is below the threshold */
+	bool potential;   /* what it says could be saved is what more CPUs
+	                     could give, not time that was spent in a place */
+	bool once;        /* paid at the start, however long the run is */
+	double part;      /* of the time that it finds, what can be saved at most; 0: all of it */
+	const char *part_from; /* where PART comes from, in words; NULL if it is 0 */
+	bool whole_run;        /* else on what is asked for, without the warm-up */
+	bool narrows;          /* WHOLE_RUN; but where a window is asked for, on that */
 	const char *within[RULE_WITHIN_MAX]; /* ids of more general rules: what this one finds is
 	                                        part of what they find */
 	const char *title;                   /* what it finds, in a few words */
@@ -94,6 +97,11 @@ const struct rule *rule_at(size_t index);
 
 /* Its index; rule_count() if there is none. Case does not matter. */
 size_t rule_find(const char *id);
+
+/* -1 with a line that says so in ERR, and the id that was probably meant. */
+int rule_unknown(const char *id, struct error *err);
+/* The hint alone, for an ERR that says what is wrong; -1. */
+int rule_hint(const char *id, struct error *err);
 
 const char *severity_name(enum severity severity); /* "info", "warn", "error" */
 /* False if NAME is none. */

@@ -18,9 +18,10 @@
 #define MEET_SHARE     0.05 /* of the time that threads run or could, in waiting for each other */
 #define HELD_SHARE     0.2  /* of the time that was waited for a lock */
 #define QUEUE_SHARE    0.1  /* of what was waited for others: more time without a CPU may be why */
-#define PARALLEL_SHARE 0.05 /* of wall time on a CPU, work beside it: less is chance */
+#define PARALLEL_SHARE 0.05 /* of the time on CPUs, on several at once: less is chance */
 #define DIVIDED_SHARE  0.2  /* of the time of a place alone, there beside others: it is divided */
 #define TURNS_SHARE    0.5  /* of the time of a place alone, by another thread alone elsewhere */
+#define LOCKED_SHARE   0.2  /* of the time of a place alone, waited for a lock it holds: not idle */
 #define MOSTLY_ALONE   0.6  /* of the CPU time of a place */
 #define UNEVEN         1.25 /* times the CPU time of another */
 #define BLOCKED                                                                                    \
@@ -197,8 +198,8 @@ static const struct pool *pool_of_threads(const struct evidence *e)
 
 static void advise_pool(const struct pool *pool, uint32_t threads, struct finding *finding)
 {
-	finding_advise(finding, "Start as many threads as there are CPUs: %s%u%s.", pool->before,
-	               threads, pool->after);
+	finding_advise(finding, "Start one thread per CPU: %s%u%s.", pool->before, threads,
+	               pool->after);
 }
 
 // Threads that have a good part of a CPU, or would.
@@ -246,7 +247,7 @@ static enum measured measure_quota(const struct evidence *e, const struct rule *
 		const struct pool *pool = pool_of_threads(e);
 		finding_advise(finding,
 		               "Raise the limit (cpu.max of the control group, --cpus of a "
-		               "container), or start as many threads as it pays for: %s%u%s.",
+		               "container), or start only as many threads as it has CPUs: %s%u%s.",
 		               pool ? pool->before : "", paid, pool ? pool->after : "");
 	}
 	if (threads <= 1)
@@ -289,10 +290,11 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 	const struct pool *pool = pool_of_threads(e);
 	if (pool)
 		advise_pool(pool, cpus, finding);
-	return finding_say(
-		finding, "%.1f threads%s%s want to run at once, on %u CPU%s; there are %u threads",
-		finding->value * cpus, pool ? " of " : "", pool ? pool->name : "", cpus,
-		cpus == 1 ? "" : "s", e->totals.threads);
+	return finding_say(finding,
+	                   "%.1f threads%s%s are ready to run at a time, on %u CPU%s; there are %u "
+	                   "threads",
+	                   finding->value * cpus, pool ? " of " : "", pool ? pool->name : "", cpus,
+	                   cpus == 1 ? "" : "s", e->totals.threads);
 }
 
 static enum measured measure_flat(const struct evidence *e, const struct rule *rule,
@@ -352,8 +354,8 @@ static enum measured measure_imbalance(const struct evidence *e, const struct ru
 	evidence_weigh(e, (uint64_t)((double)most - average), 0, finding);
 	begin_at(finding, e, hottest(e));
 	return finding_say(finding,
-	                   "of %u threads \"%.40s\" the busiest computes %.1f times as long as "
-	                   "they do on average",
+	                   "uneven load: the busiest of %u \"%.40s\" threads uses %.1fx the "
+	                   "average CPU time",
 	                   workers, busiest->name, finding->value);
 }
 
@@ -407,16 +409,18 @@ static enum measured measure_lock(const struct evidence *e, const struct rule *r
 	if (is_random(finding)) {
 		finding_advise(finding,
 		               "%s() has one state and one lock for all threads: give each thread "
-		               "a generator of its own (rand_r(3), random_r(3), C++'s <random>).",
+		               "its own generator (rand_r(3), random_r(3), C++'s <random>).",
 		               finding->rows[0].callee);
 		return measured;
 	}
 	uint64_t waited = finding->rows[0].ns, ns = blocked_behind(e, finding, &line, &callee);
 	if ((double)ns >= HELD_SHARE * (double)waited && callee)
-		finding_advise(finding,
-		               "Line %d of the same function waits in %.60s, %.2f s in all: if it "
-		               "has the lock there, do that without it, or once for many. %s",
-		               line, callee, (double)ns / 1e9, rule->advice);
+		finding_advise(
+			finding,
+			"Line %d of the same function waits in %.60s for %.2f s: if it holds "
+			"the lock there, move that wait out of the critical section, or wait "
+			"once for many items. %s",
+			line, callee, (double)ns / 1e9, rule->advice);
 	return measured;
 }
 
@@ -433,7 +437,7 @@ static bool is_uneven(const struct evidence *e, uint64_t waited)
 		const struct activity_time *time = &e->activities->times[i];
 		if (time->place == ACTIVITY_NO_PLACE || time->doing & ACTIVITY(LOOP))
 			continue;
-		own += time->critical_ns[METRIC_ON_CPU];
+		own += time->thread_cpu_ns;
 		all += time->ns[METRIC_ON_CPU];
 	}
 	for (size_t i = 0; i < e->threads->count; i++)
@@ -514,7 +518,7 @@ static enum measured measure_poor(const struct evidence *e, const struct rule *r
 	finding->saving_ns = (uint64_t)((1 - busy / cpus) * (double)e->wall_ns);
 	begin_at(finding, e, hottest(e));
 	return finding_say(finding,
-	                   "%.1f of %.3g CPUs are busy on average, with %u threads that work", busy,
+	                   "%.1f of %.3g CPUs are busy on average, with %u working threads", busy,
 	                   cpus, working);
 }
 
@@ -552,12 +556,15 @@ static void say_resource(const struct wait_row *row, char *buffer, size_t size)
 	if (row->resource && !row->made)
 		snprintf(buffer, size, "the %s `%.60s`", kind, row->resource);
 	else if (row->within)
-		snprintf(buffer, size, "a %s in %.60s()", kind, row->within);
+		snprintf(buffer, size, "%s %s in %.60s()", wait_kind_article(row->kind), kind,
+		         row->within);
 	else
-		snprintf(buffer, size, "a %s", kind);
+		snprintf(buffer, size, "%s %s", wait_kind_article(row->kind), kind);
 }
 
-static enum measured say_holder(const struct wait_row *row, struct finding *finding)
+// QUEUE says what the share is without.
+static enum measured say_holder(const struct wait_row *row, const char *queue,
+                                struct finding *finding)
 {
 	char holder[300], waiters[100], what[160], at[200] = "";
 	const char *base = path_base(row->waiter.file);
@@ -570,33 +577,57 @@ static enum measured say_holder(const struct wait_row *row, struct finding *find
 	if (row->kind == WAIT_KIND_DESCRIPTOR) {
 		finding_advise(
 			finding,
-			"Make that faster: the process at this end of the pipe or socket has "
-			"nothing to do meanwhile.");
-		return finding_say(finding, "%.0f %% of wall time is %s, whose output %s for%s",
-		                   finding->value, holder, waiters, at);
+			"Speed that up: the process at the other end of the pipe or socket only waits "
+			"for it.");
+		return finding_say(
+			finding,
+			"%.0f %% of wall time%s is %s, while %s for it at a pipe or socket%s",
+			finding->value, queue, holder, waiters, at);
 	}
 	say_resource(row, what, sizeof(what));
-	return finding_say(finding, "%.0f %% of wall time is %s, which holds %s while %s for it%s",
-	                   finding->value, holder, what, waiters, at);
+	return finding_say(finding,
+	                   "%.0f %% of wall time%s is %s, which holds %s while %s for it%s",
+	                   finding->value, queue, holder, what, waiters, at);
+}
+
+// Of the wall time by ROW what its holder did, or waited for itself: that it had no CPU is not its
+// doing.
+static uint64_t held_ns(const struct wait_row *row)
+{
+	return row->wall_ns - row->wall_ready_ns;
+}
+
+static bool waits_are_known(const struct evidence *e, const struct wait_rows *waits,
+                            struct finding *finding)
+{
+	bool part = e->query.from_ns || e->query.to_ns;
+
+	if (waits && e->wall.all_ns && !(part && waits->whole_run))
+		return true;
+	finding_lacks(finding, waits && e->wall.all_ns
+	                               ? "it was not recorded when threads wait"
+	                               : "it was not recorded what threads wait for");
+	return false;
 }
 
 static enum measured measure_holder(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
-	cleanup(wait_rows) struct wait_rows *waits = query_waits(e->profile, NULL);
-	uint64_t wall_ns = query_wall_ns(e->profile), ns = 0;
+	cleanup(wait_rows) struct wait_rows *waits =
+		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
+	uint64_t run_ns = e->wall.ranks ? evidence_run_ns(e) : e->wall.all_ns, ns = 0;
 	const struct wait_row *most = NULL;
 
 	(void)rule;
-	if (!waits || !wall_ns)
-		return finding_lacks(finding, "it was not recorded what threads wait for");
+	if (!waits_are_known(e, waits, finding))
+		return MEASURED_LACKS;
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *row = &waits->rows[i];
 		uint64_t sum = 0;
 		if (!is_held(row) || !row->holder.function)
 			continue;
 		for (size_t k = 0; k < waits->count; k++)
-			sum += same_holder(row, &waits->rows[k]) ? waits->rows[k].wall_ns : 0;
+			sum += same_holder(row, &waits->rows[k]) ? held_ns(&waits->rows[k]) : 0;
 		if (sum > ns) {
 			ns = sum;
 			most = row;
@@ -604,16 +635,16 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	}
 	if (!most)
 		return MEASURED_NOTHING;
-	finding->share = share_of(ns, wall_ns);
+	finding->share = share_of(ns, run_ns);
 	finding->share = finding->share > 1 ? 1 : finding->share;
 	finding->value = 100 * finding->share;
-	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	finding->saving_ns = ns < run_ns ? ns : run_ns;
 	finding_add(finding, &(struct finding_row){ .function = most->holder.function,
 	                                            .file = most->holder.file,
 	                                            .line = most->holder.line,
 	                                            .ns = ns,
 	                                            .share = finding->share });
-	return say_holder(most, finding);
+	return say_holder(most, e->wall.ranks ? evidence_queue(e) : "", finding);
 }
 
 // Whether ROW is a wait for SIDE's place that is ended by what that place makes: a queue's items,
@@ -630,12 +661,10 @@ static bool is_fed(const struct wait_row *row, const struct wait_side *side)
 // several do at other times.
 static bool find_alone(const struct evidence *e, struct parallel *parallel)
 {
-	const struct activities *a = e->activities;
-	double more = (double)a->ns[METRIC_ON_CPU] - (double)a->critical_ns[METRIC_ON_CPU];
-
-	query_parallel(e->profile, parallel);
-	return e->wall.ranks && parallel->alone.function && run_cpus(e->run) >= 2 &&
-	       more >= PARALLEL_SHARE * (double)a->critical_ns[METRIC_ON_CPU];
+	query_parallel(e->profile, e->query.from_ns, e->query.to_ns, parallel);
+	uint64_t busy = parallel->all_ns - parallel->none_ns;
+	return e->wall.ranks && run_cpus(e->run) >= 2 &&
+	       (double)(busy - parallel->serial_ns) >= PARALLEL_SHARE * (double)busy;
 }
 
 static void weigh_alone(const struct evidence *e, const struct parallel *parallel, uint64_t ns,
@@ -652,30 +681,50 @@ static void weigh_alone(const struct evidence *e, const struct parallel *paralle
 	                                            .share = finding->share });
 }
 
+// For how long threads waited for locks that SIDE's place held, Python's own among them: they had
+// work to do.
+static uint64_t locked_ns(const struct wait_rows *waits, const struct wait_side *side)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct wait_row *row = &waits->rows[i];
+		bool lock = row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK ||
+		            row->kind == HELD_SPIN || row->kind == WAIT_KIND_GIL;
+		if (lock && row->holder.function &&
+		    strcmp(row->holder.function, side->function) == 0)
+			ns += row->ns;
+	}
+	return ns;
+}
+
 // Threads that work in turns, or side by side, and wait for the slowest of them.
 static enum measured measure_stage(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
-	cleanup(wait_rows) struct wait_rows *waits = query_waits(e->profile, NULL);
+	cleanup(wait_rows) struct wait_rows *waits =
+		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
 	const struct wait_row *most = NULL;
 	char place[300], waiters[100], what[160], at[200] = "";
 	struct parallel parallel;
-	uint64_t ns = 0;
+	uint64_t ns = 0, fed_ns = 0;
 
 	(void)rule;
-	if (!waits || !query_wall_ns(e->profile))
-		return finding_lacks(finding, "it was not recorded what threads wait for");
-	if (!find_alone(e, &parallel))
+	if (!waits_are_known(e, waits, finding))
+		return MEASURED_LACKS;
+	if (!find_alone(e, &parallel) || !parallel.alone.function)
 		return MEASURED_NOTHING;
 	for (size_t i = 0; i < waits->count; i++) {
 		if (!is_fed(&waits->rows[i], &parallel.alone))
 			continue;
-		ns += waits->rows[i].wall_ns;
+		ns += held_ns(&waits->rows[i]);
+		fed_ns += waits->rows[i].ns;
 		most = most ? most : &waits->rows[i];
 	}
 	// On a busy machine equal stages are alone in turns, each for a part of its work.
 	if (!most || (double)parallel.alone_other_ns > TURNS_SHARE * (double)parallel.alone_ns ||
-	    (double)parallel.alone_ns < MOSTLY_ALONE * (double)parallel.alone_all_ns)
+	    (double)parallel.alone_ns < MOSTLY_ALONE * (double)parallel.alone_all_ns ||
+	    locked_ns(waits, &parallel.alone) > fed_ns)
 		return MEASURED_NOTHING;
 	weigh_alone(e, &parallel, ns < parallel.alone_ns ? ns : parallel.alone_ns, finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
@@ -684,36 +733,82 @@ static enum measured measure_stage(const struct evidence *e, const struct rule *
 		snprintf(at, sizeof(at), " (%.120s:%d)", path_base(most->waiter.file),
 		         most->waiter.line);
 	if (most->kind == HELD_BARRIER)
-		finding_advise(finding, "Divide the work so that all threads arrive at the barrier "
-		                        "at the same time.");
+		finding_advise(finding,
+		               "Split the work so that all threads reach the barrier at the "
+		               "same time.");
 	say_resource(most, what, sizeof(what));
 	return finding_say(finding,
 	                   "%s works alone for %.0f %% of wall time%s, while %s for it at %s%s",
 	                   place, finding->value, evidence_queue(e), waiters, what, at);
 }
 
+// Whether most of what SIDE's function does is to import modules, which nobody divides among
+// threads: PY-IMPORT and WARM-INIT tell of that.
+static bool is_import(const struct evidence *e, const struct wait_side *side)
+{
+	const struct activities *a = e->activities;
+	const struct strings *texts = profile_strings(e->profile);
+	uint64_t all = 0, imports = 0;
+
+	for (size_t i = 0; i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place == ACTIVITY_NO_PLACE)
+			continue;
+		const struct activity_place *place = &a->places[time->place];
+		const char *function = strings_get(texts, place->function);
+		const char *file = strings_get(texts, place->file);
+		if (!function || strcmp(function, side->function) != 0 ||
+		    strcmp(file ? file : "", side->file ? side->file : "") != 0)
+			continue;
+		all += time->critical_ns[METRIC_ON_CPU];
+		imports += time->doing & ACTIVITY(IMPORT) ? time->critical_ns[METRIC_ON_CPU] : 0;
+	}
+	return 2 * imports > all;
+}
+
+// A process that the run has started, of which no function is most of what it does alone.
+static enum measured say_process(const struct evidence *e, const struct parallel *parallel,
+                                 struct finding *finding)
+{
+	if (!parallel->process)
+		return MEASURED_NOTHING;
+	evidence_weigh(e, parallel->process_ns, 0, finding);
+	finding->value = 100 * finding->share;
+	finding_advise(finding, "Start it earlier, beside other work, or split its work.");
+	return finding_say(
+		finding,
+		"process %.100s (%u) works alone for %.0f %% of wall time%s, while no other "
+		"process has work",
+		parallel->process, parallel->process_pid, finding->value, evidence_queue(e));
+}
+
 // What is not divided among threads, as other parts of the run are.
 static enum measured measure_alone(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
+	cleanup(wait_rows) struct wait_rows *waits =
+		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
 	struct parallel parallel;
 	char place[300];
 
 	(void)rule;
-	if (!query_wall_ns(e->profile))
-		return finding_lacks(finding, "it was not recorded what threads wait for");
+	if (!waits_are_known(e, waits, finding))
+		return MEASURED_LACKS;
 	if (!find_alone(e, &parallel))
 		return MEASURED_NOTHING;
+	if (2 * parallel.alone_ns < parallel.process_ns || !parallel.alone.function)
+		return say_process(e, &parallel, finding);
 	// It is divided, if not evenly: see CPU-IMBALANCE.
-	if ((double)parallel.alone_all_ns > (1 + DIVIDED_SHARE) * (double)parallel.alone_ns)
+	if (is_import(e, &parallel.alone) ||
+	    (double)locked_ns(waits, &parallel.alone) > LOCKED_SHARE * (double)parallel.alone_ns ||
+	    (double)parallel.alone_all_ns > (1 + DIVIDED_SHARE) * (double)parallel.alone_ns)
 		return MEASURED_NOTHING;
 	weigh_alone(e, &parallel, parallel.alone_ns, finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(
 		finding,
-		"%s works alone for %.0f %% of wall time%s, in which no other thread has "
-		"anything to do",
-		place, finding->value, evidence_queue(e));
+		"%s works alone for %.0f %% of wall time%s, while no other thread has work", place,
+		finding->value, evidence_queue(e));
 }
 
 const struct rule rules_cpu[] = {
@@ -722,17 +817,15 @@ const struct rule rules_cpu[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 25,
-	  .whole_run = true,
 	  .within = { "CPU-ALONE", "CPU-LOCK", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-POOR" },
-	  .title = "one stage is slower than the others, which wait for it",
+	  .title = "one pipeline stage limits the others",
 	  .formula =
 	          "wall time in which one place of the program was alone on the CPUs, while others "
 	          "waited for it at a condition variable, semaphore or barrier, as a share of wall "
 	          "time; only in runs whose threads work side by side at other times",
-	  .why = "Threads that work in turns are together as fast as the slowest of them.",
-	  .advice =
-	          "Make this stage faster, or let several threads do it: the others wait for what "
-	          "it produces.",
+	  .why = "A pipeline is only as fast as its slowest stage.",
+	  .advice = "Speed this stage up or give it more threads: the other stages wait for its "
+	            "output.",
 	  .source = "our choice",
 	  .measure = measure_stage },
 	{ .id = "CPU-ALONE",
@@ -740,15 +833,13 @@ const struct rule rules_cpu[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 30,
-	  .whole_run = true,
 	  .within = { "CPU-SERIAL", "CPU-POOR" },
-	  .title = "one place works alone",
+	  .title = "serial section",
 	  .formula =
 	          "wall time in which one place of the program was alone on the CPUs, as a share "
 	          "of wall time; only in runs whose threads work side by side at other times",
-	  .why = "However many CPUs there are, this part takes as long (Amdahl's law).",
-	  .advice = "Divide that work among threads as well, or let the rest of the work go on "
-	            "meanwhile.",
+	  .why = "A serial section takes the same time on any number of CPUs (Amdahl's law).",
+	  .advice = "Split its work among threads, or run other work at the same time.",
 	  .source = "our choice; the limit is Amdahl's",
 	  .measure = measure_alone },
 	{ .id = "CPU-HOLDER",
@@ -756,17 +847,17 @@ const struct rule rules_cpu[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .whole_run = true,
 	  .within = { "CPU-LOCK", "IO-WAIT", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-SYS", "CPU-ALONE",
 	              "CPU-STAGE" },
-	  .title = "the run waits for one that holds what it needs",
+	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "
 	          "that held a mutex or read-write lock, or is at the other end of a pipe or "
-	          "socket, as a share of wall time",
-	  .why = "However many threads there are, the run is as fast as the one that they wait for.",
-	  .advice = "Hold the lock for less time: what needs no lock goes before or behind it. Or "
-	            "give each thread data of its own and join it at the end.",
+	          "socket, as a share of wall time; without the time in which that one had no CPU",
+	  .why = "The run is only as fast as the thread that holds what all others need.",
+	  .advice = "Hold the lock for less time: move work that needs no lock out of the "
+	            "critical section. Or give each thread its own data and combine the results "
+	            "at the end.",
 	  .source = "our choice",
 	  .measure = measure_holder },
 	{ .id = "CPU-LOCK",
@@ -777,10 +868,10 @@ const struct rule rules_cpu[] = {
 	  .title = "waiting for locks",
 	  .formula = "time blocked in mutexes, semaphores and read-write locks, as a share of the "
 	             "critical thread's time",
-	  .why = "Threads that wait for each other run one after the other, however many CPUs "
-	         "there are.",
-	  .advice = "Hold the lock for less time, or give each thread data of its own and join it "
-	            "at the end.",
+	  .why = "Threads that wait for the same lock run one after the other, whatever the "
+	         "number of CPUs.",
+	  .advice = "Hold the lock for less time, or give each thread its own data and combine "
+	            "the results at the end.",
 	  .source = "our choice",
 	  .measure = measure_lock,
 	  .doing = ACTIVITY(MUTEX),
@@ -791,12 +882,13 @@ const struct rule rules_cpu[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .title = "running in the kernel",
+	  .title = "kernel time",
 	  .formula = "CPU time in the kernel, less what it takes to copy data there and back, as a "
 	             "share of the critical thread's time, or of all CPU time where that is more",
-	  .why = "It is spent on system calls, page faults and interrupts, not on the program's "
-	         "own work.",
-	  .advice = "Ask the kernel for less: fewer and larger system calls, less fresh memory.",
+	  .why = "This time goes to system calls, page faults and interrupts, not to the "
+	         "program's own code.",
+	  .advice = "Make fewer and larger system calls, and reuse memory instead of allocating "
+	            "it anew.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(KERNEL),
@@ -807,11 +899,11 @@ const struct rule rules_cpu[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_RATIO,
 	  .threshold = 1.5,
-	  .title = "threads have unequal work",
+	  .title = "load imbalance",
 	  .formula = "CPU time of the busiest of the threads of one name, by their average; not of "
 	             "the first thread of a process",
-	  .why = "The run is over when the last thread is: the others wait for it.",
-	  .advice = "Cut the work into more and smaller pieces that threads take as they get "
+	  .why = "The run ends when its busiest thread does; the others wait for it.",
+	  .advice = "Split the work into more and smaller pieces that threads take as they become "
 	            "free (dynamic scheduling).",
 	  .source = "our choice",
 	  .measure = measure_imbalance },
@@ -821,15 +913,15 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "CPU-IMBALANCE", "CPU-OVERSUB", "CPU-SPIN", "CPU-SYS" },
-	  .title = "waiting for the others at the end of parallel loops",
-	  .formula =
-	          "time of the threads that begin parallel loops of OpenMP's in the user's own "
-	          "code, in its runtime (libgomp, libomp, libiomp5), spinning or asleep, as a "
-	          "share of wall time; where threads lack CPUs, only if their CPU time is unequal, too",
-	  .why = "A parallel loop is over when its slowest thread is: the others wait for it.",
-	  .advice = "Let threads take pieces as they get free: schedule(dynamic) or "
-	            "schedule(guided). If each loop takes some microseconds only, put several into "
-	            "one parallel region.",
+	  .title = "waiting at the end of parallel loops",
+	  .formula = "time of the threads that begin parallel loops of OpenMP's in the user's own "
+	             "code, in its runtime (libgomp, libomp, libiomp5), spinning or asleep, as a "
+	             "share of wall time; where threads lack CPUs, only if their CPU time is "
+	             "unequal, too",
+	  .why = "A parallel loop ends when its slowest thread does; the others wait for it.",
+	  .advice = "Let threads take pieces as they become free: schedule(dynamic) or "
+	            "schedule(guided). If a loop takes only microseconds, put several into one "
+	            "parallel region.",
 	  .source = "our choice",
 	  .measure = measure_loops,
 	  .doing = ACTIVITY(LOOP),
@@ -843,9 +935,10 @@ const struct rule rules_cpu[] = {
 	  .formula = "threads that run or could run, on average, by the CPUs that the program may "
 	             "use; only where it uses some of them itself, and where threads wait for each "
 	             "other, and not for an end alone",
-	  .why = "They take the CPUs from each other, and what one waits for is not running.",
-	  .advice = "Start as many threads as there are CPUs: OMP_NUM_THREADS, "
-	            "OPENBLAS_NUM_THREADS, MKL_NUM_THREADS, torch.set_num_threads().",
+	  .why = "Runnable threads take the CPUs from each other, so that threads wait for others "
+	         "that are not running.",
+	  .advice = "Start one thread per CPU: OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, "
+	            "MKL_NUM_THREADS, torch.set_num_threads().",
 	  .source = "our choice",
 	  .measure = measure_oversubscription },
 	{ .id = "CPU-QUOTA",
@@ -859,8 +952,8 @@ const struct rule rules_cpu[] = {
 	  .formula = "time by the clock for which a control group of the program's, or one around "
 	             "it, had used up its quota (cpu.stat), while threads were ready to run, as a "
 	             "share of wall time",
-	  .why = "Nothing of the group runs until the next period begins, whatever it holds and "
-	         "whoever waits for it. Threads use up the quota the sooner, the more they are.",
+	  .why = "Once the quota is used up, nothing in the control group runs until the next "
+	         "period, even a thread that holds a lock. More threads use the quota up sooner.",
 	  .advice = "Raise the limit: cpu.max of the control group, --cpus of a container, "
 	            "resources.limits.cpu of Kubernetes.",
 	  .source = "our choice",
@@ -870,14 +963,16 @@ const struct rule rules_cpu[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .title = "code that was compiled without optimization",
+	  .title = "code compiled without optimization",
 	  .formula =
 	          "CPU time in code that was compiled with -O0, as the debug information tells, as "
 	          "a share of the critical thread's time, or of all CPU time where that is more",
-	  .why = "Such code keeps every variable in memory and calls what could be inlined: it takes "
-	         "two to ten times as long, and what is slow in it may be fast otherwise.",
-	  .advice = "Build it with -O2 -g, and measure that.",
+	  .why = "Unoptimized code keeps variables in memory and inlines nothing: it takes 2 to "
+	         "10 times as long, and its hot spots may be others.",
+	  .advice = "Build with -O2 -g, and profile that.",
 	  .source = "our choice",
+	  .part = 0.9,
+	  .part_from = "optimized code takes a tenth of the time where it gains most",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(DEBUG),
 	  .metrics = 1u << METRIC_ON_CPU },
@@ -888,11 +983,11 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 50,
 	  .below = true,
-	  .title = "the CPUs are not kept busy",
+	  .title = "low CPU utilization",
 	  .formula = "CPUs that are busy on average, as a share of those that the program may use; "
 	             "only with three working threads and more, on four CPUs and more",
 	  .why = "Threads that wait for each other leave CPUs idle.",
-	  .advice = "See what they wait for: bottleneck report --by thread, and --off-cpu.",
+	  .advice = "See what they wait for: bottleneck report --waits, or --off-cpu.",
 	  .source = "Intel VTune calls up to 50 % poor",
 	  .measure = measure_poor },
 	{ .id = "CPU-SERIAL",
@@ -902,10 +997,10 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_RATIO,
 	  .threshold = 1.2,
 	  .below = true,
-	  .title = "one thread computes",
+	  .title = "only one thread computes",
 	  .formula = "CPUs that are busy on average, where there are four and more",
-	  .why = "The other CPUs have nothing to do.",
-	  .advice = "If the work can be cut into parts, let several threads or processes do it.",
+	  .why = "The other CPUs are idle.",
+	  .advice = "If the work can be split, use several threads or processes.",
 	  .source = "our choice; the saving is Amdahl's limit",
 	  .measure = measure_serial },
 	{ .id = "CPU-FLAT",
@@ -914,10 +1009,10 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 4,
 	  .below = true,
-	  .title = "the profile is flat",
+	  .title = "flat profile",
 	  .formula = "share of the CPU time of the function that has most of it itself",
-	  .why = "No single function is worth the effort.",
-	  .advice = "Look for work that need not be done at all: bottleneck report --call-tree.",
+	  .why = "No single function is worth optimizing.",
+	  .advice = "Look for work that can be avoided altogether: bottleneck report --call-tree.",
 	  .source = "MAQAO ONE View: at least one loop above 4 %",
 	  .measure = measure_flat },
 };

@@ -79,10 +79,13 @@ static enum measured measure_idle(const struct evidence *e, const struct rule *r
 		return MEASURED_NOTHING;
 	weigh(e, wait->idle_ns, finding);
 	if (!wait->told_ns)
-		return finding_say(finding, "the GPU waited %.0f %% of the time", finding->value);
+		return finding_say(finding, "the GPU was idle for %.0f %% of the time",
+		                   finding->value);
 	add_waited_for(e, finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
-	return finding_say(finding, "the GPU waited %.0f %% of the time, mostly for %s in %s",
+	return finding_say(finding,
+	                   "the GPU was idle for %.0f %% of the time, mostly waiting "
+	                   "for %s in %s",
 	                   finding->value, who_waits(wait, who, sizeof(who)), place);
 }
 
@@ -97,8 +100,8 @@ static enum measured measure_launch(const struct evidence *e, const struct rule 
 	ns = scaled(e->gpu_wait, e->gpu_wait->call_ns[GPU_CALL_LAUNCH]);
 	weigh(e, ns, finding);
 	return finding_say(finding,
-	                   "launches bound the GPU: it waited %.0f %% of the time while the next "
-	                   "kernel was being launched",
+	                   "launches limit the GPU: it was idle for %.0f %% of the time while "
+	                   "the next kernel was being launched",
 	                   finding->value);
 }
 
@@ -205,7 +208,6 @@ static enum measured measure_pageable(const struct evidence *e, const struct rul
 		bytes += row->bytes;
 	}
 	weigh(e, ns, finding);
-	finding->saving_ns /= 2;
 	return finding_say(
 		finding,
 		"%.0f MB were copied from or to pageable memory, in %.0f %% of the GPU's "
@@ -248,23 +250,23 @@ static void advise_paging(const struct gpu_paging *p, const char *place, struct 
 	if (2 * p->evicted_ns > p->ns)
 		finding_advise(
 			finding,
-			"There is more of it than the GPU has room for: work on one part after "
-			"the other, or leave on the host what is used seldom "
-			"(cudaMemAdviseSetPreferredLocation, cudaMemAdviseSetAccessedBy).");
+			"It does not fit into the GPU's memory: process it in parts, or keep "
+			"rarely used data on the host (cudaMemAdviseSetPreferredLocation, "
+			"cudaMemAdviseSetAccessedBy).");
 	else if (gpu_reads && p->host_faults && !p->host_writes)
 		finding_advise(finding, "Host and GPU only read it: cudaMemAdvise() with "
 		                        "cudaMemAdviseSetReadMostly gives each a copy of its own.");
 	else if (p->thrashing)
 		finding_advise(
 			finding,
-			"Give host and GPU what they write in buffers of their own; or let one "
-			"keep the pages and the other reach them from afar "
+			"Give host and GPU separate buffers for what they write; or let one keep "
+			"the pages and the other access them remotely "
 			"(cudaMemAdviseSetPreferredLocation, cudaMemAdviseSetAccessedBy).");
 	else if (*place)
 		finding_advise(
 			finding,
-			"cudaMemPrefetchAsync() to the GPU before the kernel, and to the host "
-			"before %s; or cudaMalloc() and explicit copies.",
+			"Call cudaMemPrefetchAsync() to the GPU before the kernel, and to the "
+			"host before %s; or use cudaMalloc() and explicit copies.",
 			place);
 }
 
@@ -282,13 +284,13 @@ static enum measured measure_managed(const struct evidence *e, const struct rule
 		return MEASURED_NOTHING;
 	advise_paging(paging, place, finding);
 	if (paging->thrashing)
-		snprintf(thrashed, sizeof(thrashed), "; pages went to and fro %lu time%s",
+		snprintf(thrashed, sizeof(thrashed), "; pages migrated back and forth %lu time%s",
 		         (unsigned long)paging->thrashing, paging->thrashing == 1 ? "" : "s");
 	return finding_say(finding,
-	                   "%.0f MB of managed memory moved because it was used where it was not, "
-	                   "for %.0f %% of the GPU's time%s%s%s",
+	                   "%.0f MB of managed memory migrated on page faults, for %.0f %% of "
+	                   "the GPU's time%s%s%s",
 	                   (double)paging->bytes / MB, finding->value, thrashed,
-	                   *place ? "; the host took back most in " : "", place);
+	                   *place ? "; the host faulted most in " : "", place);
 }
 
 static enum measured measure_short(const struct evidence *e, const struct rule *rule,
@@ -369,7 +371,6 @@ static enum measured measure_tensor_cores(const struct evidence *e, const struct
 	}
 	weigh(e, ns, finding);
 	finding->value = 100 * share_of(ns, worked);
-	finding->saving_ns /= 2;
 	return finding_say(finding,
 	                   "%.0f %% of the GPU's work is matrix products without tensor cores",
 	                   finding->value);
@@ -421,14 +422,14 @@ const struct rule rules_gpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .severe = 50,
-	  .title = "the GPU waits",
+	  .title = "GPU idle",
 	  .formula =
 	          "time between the first and the last activity of a GPU in which nothing ran on "
 	          "any of its streams, as a share of that time",
-	  .why = "The GPU is the most expensive part of the machine, and does nothing meanwhile.",
-	  .advice =
-	          "Prepare the next work while the GPU is busy: in other threads or processes, or "
-	          "on the GPU itself; launch ahead, and wait later.",
+	  .why = "The GPU is the most expensive part of the machine, and it does nothing during "
+	         "this time.",
+	  .advice = "Prepare the next work while the GPU is busy: in other threads or processes, "
+	            "or on the GPU itself; launch ahead, and synchronize later.",
 	  .source = "TensorBoard's plugin: utilization below 50 %",
 	  .measure = measure_idle },
 	{ .id = "GPU-LAUNCH",
@@ -438,12 +439,13 @@ const struct rule rules_gpu[] = {
 	  .threshold = 3,
 	  .severe = 15,
 	  .within = { "GPU-IDLE" },
-	  .title = "launches bound the GPU",
+	  .title = "GPU bound by kernel launches",
 	  .formula = "GPU idle time in which its launching thread was within a call that launches, "
 	             "as a share of the time from the first activity to the last",
-	  .why = "A launch costs the CPU some microseconds: kernels that are shorter wait for it.",
+	  .why = "A launch costs some microseconds of CPU time; the GPU waits for the next launch "
+	         "after each shorter kernel.",
 	  .advice = "Launch fewer and larger kernels: larger batches, fused operations "
-	            "(torch.compile), or CUDA graphs, which launch many at once.",
+	            "(torch.compile), or CUDA graphs, which launch many kernels at once.",
 	  .source = "XProf: kernel launch above 3 % of the step; 15 %: high",
 	  .measure = measure_launch },
 	{ .id = "GPU-GAP",
@@ -452,13 +454,13 @@ const struct rule rules_gpu[] = {
 	  .unit = UNIT_SECONDS,
 	  .threshold = 0.5,
 	  .whole_run = true,
+	  .narrows = true,
 	  .within = { "GPU-IDLE" },
 	  .title = "long gaps on the GPU",
 	  .formula = "the longest time between two activities of a GPU in which nothing ran there",
-	  .why = "Checkpoints, evaluations and input that is not there stop the GPU for long.",
-	  .advice =
-	          "See what the launching thread did meanwhile in the table of GPU idle time, and "
-	          "let another thread do it.",
+	  .why = "Checkpoints, evaluation and missing input stall the GPU.",
+	  .advice = "See in the table of GPU idle time what the launching thread did meanwhile, "
+	            "and move that to another thread.",
 	  .source = "Nsight Systems, rule gpu_gaps: 500 ms",
 	  .measure = measure_gap },
 	{ .id = "GPU-SYNCCOPY",
@@ -467,13 +469,13 @@ const struct rule rules_gpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 1,
 	  .within = { "GPU-IDLE" },
-	  .title = "waiting for copies",
+	  .title = "synchronous copies",
 	  .formula =
 	          "time in calls of CUDA's that copy or set memory and wait for that, as a share "
 	          "of the run",
-	  .why = "Neither the CPU nor other streams go on meanwhile.",
-	  .advice = "cudaMemcpyAsync() on a stream of its own, from pinned memory; in PyTorch "
-	            "pin_memory=True and .to(device, non_blocking=True).",
+	  .why = "Neither the CPU nor other streams proceed during a synchronous copy.",
+	  .advice = "Use cudaMemcpyAsync() on a stream of its own, from pinned memory; in "
+	            "PyTorch, pin_memory=True and .to(device, non_blocking=True).",
 	  .source = "Nsight Systems, rule cuda_memcpy_sync; 1 %: our choice",
 	  .measure = measure_sync_copy },
 	{ .id = "GPU-SYNCAPI",
@@ -483,14 +485,13 @@ const struct rule rules_gpu[] = {
 	  .threshold = 1,
 	  .severe = 30,
 	  .within = { "GPU-IDLE" },
-	  .title = "waiting for the GPU to be done",
+	  .title = "GPU synchronization",
 	  .formula =
 	          "time in calls that wait for a stream, an event or a device, as a share of the "
 	          "run, where there are at least ten and the GPU is busy for less than 80 %",
-	  .why = "After each wait the GPU has nothing to do until the next launch gets there.",
-	  .advice =
-	          "Wait less often: read results (.item(), .cpu(), print) every so many steps, and "
-	          "let streams wait for each other by events.",
+	  .why = "After each synchronization the GPU is idle until the next launch arrives.",
+	  .advice = "Synchronize less often: read results (.item(), .cpu(), print) only every so "
+	            "many steps, and order streams by events.",
 	  .source = "Nsight Systems, rule cuda_api_sync; 1 %: our choice",
 	  .measure = measure_sync },
 	{ .id = "GPU-PAGEABLE",
@@ -502,10 +503,13 @@ const struct rule rules_gpu[] = {
 	  .formula =
 	          "time of copies from or to pageable memory of the host, as a share of the time "
 	          "from the GPU's first activity to its last",
-	  .why = "The driver copies such memory through a buffer of its own: slower, and never "
-	         "beside the program, whatever the call is named.",
-	  .advice = "Pin it: cudaMallocHost(), cudaHostRegister(); in PyTorch pin_memory=True.",
+	  .why = "The driver stages pageable memory through its own buffer: such copies are "
+	         "slower, and synchronous whatever the call's name.",
+	  .advice = "Pin the memory: cudaMallocHost(), cudaHostRegister(); in PyTorch, "
+	            "pin_memory=True.",
 	  .source = "Nsight Systems, rule cuda_memcpy_async; 1 %: our choice",
+	  .part = 0.5,
+	  .part_from = "pinned memory is copied about twice as fast",
 	  .measure = measure_pageable },
 	{ .id = "GPU-MANAGED",
 	  .subject = RULES_GPU,
@@ -514,15 +518,17 @@ const struct rule rules_gpu[] = {
 	  .threshold = 5,
 	  .severe = 30,
 	  .whole_run = true,
-	  .title = "managed memory moves by page faults",
+	  .narrows = true,
+	  .title = "managed memory migrates by page faults",
 	  .formula =
 	          "time for which pages of managed memory moved without the program's having asked "
-	          "for it, or a processor was kept waiting for pages that went to and fro, as a "
+	          "for it, or a processor was kept waiting for pages that migrated back and forth, as a "
 	          "share of the time from the GPU's first activity to its last",
-	  .why = "A kernel that uses a page which is not there stops until the page has come: a few "
-	         "at a time, far slower than one copy.",
-	  .advice = "cudaMemPrefetchAsync() before the kernel and before the host reads; "
-	            "cudaMemAdvise() for what both only read; or cudaMalloc() and explicit copies.",
+	  .why = "A kernel that touches a page which is not resident stalls until the page has "
+	         "been migrated: a few pages at a time, far slower than one copy.",
+	  .advice = "Call cudaMemPrefetchAsync() before the kernel and before the host reads; "
+	            "cudaMemAdvise() for data that both only read; or use cudaMalloc() and "
+	            "explicit copies.",
 	  .source = "our choice",
 	  .measure = measure_managed },
 	{ .id = "GPU-SHORT",
@@ -533,8 +539,8 @@ const struct rule rules_gpu[] = {
 	  .title = "short kernels",
 	  .formula = "launches of kernels that take less than 10 us on average, as a share of all "
 	             "launches, where there are a thousand",
-	  .why = "About as long as it takes to launch them.",
-	  .advice = "Larger batches, fused operations, or CUDA graphs.",
+	  .why = "Such kernels run for about as long as their launch takes.",
+	  .advice = "Use larger batches, fused operations, or CUDA graphs.",
 	  .source = "Holistic Trace Analysis: kernels below 10 us; 30 %: our choice",
 	  .measure = measure_short },
 	{ .id = "GPU-ALLOC",
@@ -542,12 +548,12 @@ const struct rule rules_gpu[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 1,
-	  .title = "memory of the GPU is allocated all the time",
+	  .title = "frequent GPU memory allocation",
 	  .formula =
 	          "time in calls of CUDA's that allocate and free memory, as a share of the run, "
 	          "where there are at least ten",
-	  .why = "cudaMalloc() and cudaFree() wait for the whole device.",
-	  .advice = "Allocate once and use it again, or take cudaMallocAsync() and a pool.",
+	  .why = "cudaMalloc() and cudaFree() synchronize the whole device.",
+	  .advice = "Allocate once and reuse, or use cudaMallocAsync() with a pool.",
 	  .source = "our choice",
 	  .measure = measure_alloc },
 	{ .id = "GPU-MEM",
@@ -556,12 +562,13 @@ const struct rule rules_gpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 90,
 	  .whole_run = true,
-	  .title = "the GPU's memory is nearly full",
+	  .title = "GPU memory nearly full",
 	  .formula =
 	          "the most that the program had allocated of a GPU's memory at once, as a share "
 	          "of that",
-	  .why = "A little more and it fails; allocators that free and allocate anew get slow before.",
-	  .advice = "A smaller batch, activation checkpointing, or lower precision.",
+	  .why = "With a little more memory the run fails; caching allocators that free and "
+	         "reallocate become slow before that.",
+	  .advice = "Use a smaller batch, activation checkpointing, or lower precision.",
 	  .source = "TensorBoard's plugin: 90 %",
 	  .measure = measure_memory },
 	{ .id = "GPU-TC",
@@ -574,10 +581,12 @@ const struct rule rules_gpu[] = {
 	          "time of kernels that are matrix products or convolutions by their names, and do "
 	          "not use tensor cores by them, as a share of the time of all of the GPU's works; "
 	          "from compute capability 7.0 on",
-	  .why = "Tensor cores do the same several times as fast.",
-	  .advice = "torch.set_float32_matmul_precision(\"high\"), autocast to bfloat16, and sizes "
-	            "that are multiples of 8.",
+	  .why = "Tensor cores compute the same several times as fast.",
+	  .advice = "Use torch.set_float32_matmul_precision(\"high\"), autocast to bfloat16, and "
+	            "sizes that are multiples of 8.",
 	  .source = "DLProf's and TensorBoard's advice on tensor cores; 10 %: our choice",
+	  .part = 0.5,
+	  .part_from = "tensor cores take half of the time at least for most products",
 	  .measure = measure_tensor_cores },
 	{ .id = "GPU-GRID",
 	  .subject = RULES_GPU,
@@ -589,10 +598,9 @@ const struct rule rules_gpu[] = {
 	          "time of kernels with fewer blocks than the GPU has multiprocessors, as a share "
 	          "of the time of all of its works; blocks are counted as many times as works "
 	          "ran at once on average",
-	  .why = "The other multiprocessors have nothing to do.",
-	  .advice =
-	          "More blocks: larger batches, smaller blocks, or several such kernels at once on "
-	          "streams of their own.",
+	  .why = "The other multiprocessors are idle.",
+	  .advice = "Launch more blocks: larger batches, smaller blocks, or several such kernels "
+	            "at once on streams of their own.",
 	  .source = "TensorBoard's plugin: blocks per multiprocessor below 1; 20 %: our choice",
 	  .measure = measure_grid },
 };

@@ -108,11 +108,11 @@ static enum measured measure_wait(const struct evidence *e, const struct rule *r
 	if (measured != MEASURED || pipes <= files)
 		return measured;
 	finding_advise(finding,
-	               "See what the process at the other end does meanwhile: a pipe is empty, or "
-	               "full, because that one is slower. If both are idle in turns, pass larger "
-	               "pieces, or make the pipe larger (fcntl(2), F_SETPIPE_SZ).");
+	               "See what the process at the other end does: a pipe is empty, or full, "
+	               "because that process is slower. If both are idle in turn, pass larger "
+	               "pieces, or enlarge the pipe (fcntl(2), F_SETPIPE_SZ).");
 	snprintf(fact, sizeof(fact), "%s", finding->fact);
-	return finding_say(finding, "%.300s; most of it for pipes", fact);
+	return finding_say(finding, "%.300s; mostly for pipes", fact);
 }
 
 // Wall time is resolved to the bins of the profile: a place may have a little more of it than time.
@@ -156,9 +156,8 @@ static void advise_on_others(const struct evidence *e, uint32_t waits, struct fi
 		return;
 	if (!most) {
 		finding_advise(finding,
-		               "Other threads of this run work for %.2f s: if they are who is "
-		               "waited for, make that faster; bottleneck report --by thread shows "
-		               "them.",
+		               "Other threads of the run work for %.2f s: if this thread waits for "
+		               "them, speed that up; bottleneck report --by thread shows them.",
 		               (double)worked / 1e9);
 		return;
 	}
@@ -168,8 +167,8 @@ static void advise_on_others(const struct evidence *e, uint32_t waits, struct fi
 	finding_place(function ? function : "?", strings_get(texts, place->file), (int)place->line,
 	              where, sizeof(where));
 	finding_advise(finding,
-	               "Other threads of this run work for %.2f s, most in %.250s: if they are who "
-	               "is waited for, make that faster.",
+	               "Other threads of the run work for %.2f s, most in %.250s: if this "
+	               "thread waits for them, speed that up.",
 	               (double)worked / 1e9, where);
 }
 
@@ -188,12 +187,12 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 	}
 	finding_advise(
 		finding,
-		"That is as long as a receiver holds acknowledgements back, for which a "
-		"sender keeps small pieces: write each message by one call (writev(2), a "
-		"buffer), or set TCP_NODELAY. If it is the other side that takes so long, ask "
-		"for several things at once.");
+		"A receiver delays acknowledgements for as long, while the sender holds small "
+		"segments back (Nagle's algorithm): write each message with one call (writev(2), a "
+		"buffer), or set TCP_NODELAY. If the other side does take so long, send several "
+		"requests at once.");
 	snprintf(fact, sizeof(fact), "%s", finding->fact);
-	return finding_say(finding, "%.300s; %u times for some 40 ms", fact, count);
+	return finding_say(finding, "%.300s; %u waits of some 40 ms", fact, count);
 }
 
 // Who waits while the rest of the run works is not idle: make(1) waits so for its compilers.
@@ -222,8 +221,8 @@ static enum measured measure_open(const struct evidence *e, const struct rule *r
 	}
 	if (measured == MEASURED && (double)waited > WAITED_SHARE * (double)all)
 		finding_advise(finding,
-		               "Most of it is waiting for the disk: look at a second run first, "
-		               "which finds directories in memory. Else look up fewer files.");
+		               "Most of it is waiting for the disk: profile a second run first, "
+		               "which finds directories in memory. Or look up fewer files.");
 	return measured;
 }
 
@@ -299,9 +298,9 @@ const struct rule rules_io[] = {
 	          "in page faults that read from disk, as a share of the critical thread's time; "
 	          "without the program's start and looking up files, and of the user's own code "
 	          "if there is any",
-	  .why = "The thread does nothing while the device, or the other end, works.",
-	  .advice = "Look at a second run first: it finds in memory what this one has read. Read "
-	            "ahead (posix_fadvise, a thread of its own) or in larger pieces, or keep the "
+	  .why = "The thread is idle while the device, or the other end of the pipe, works.",
+	  .advice = "Profile a second run first: it finds in memory what this one read from disk. "
+	            "Read ahead (posix_fadvise, a reader thread) or in larger pieces, or keep the "
 	            "data in memory.",
 	  .source = "our choice",
 	  .measure = measure_wait,
@@ -315,11 +314,11 @@ const struct rule rules_io[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
 	  .within = { "IO-WAIT", "CPU-SYS" },
-	  .title = "waiting until the disk has it",
+	  .title = "waiting for fsync",
 	  .formula =
 	          "time in fsync, fdatasync, sync_file_range and msync, waiting or not, as a share "
 	          "of the critical thread's time",
-	  .why = "Each of these waits for the device, which is thousands of times slower than the "
+	  .why = "Each fsync waits for the device, which is thousands of times slower than the "
 	         "write itself.",
 	  .advice = "Sync once for many writes: group them, or put them into one transaction.",
 	  .source = "our choice",
@@ -338,10 +337,10 @@ const struct rule rules_io[] = {
 	          "of sockets, where the kernel's functions are seen, unless the run's reads, or "
 	          "its writes, are of less than 64 bytes on average, by /proc/PID/io; not where "
 	          "they are of 16 KB and more, or nothing tells how large they are",
-	  .why = "A system call costs about as much as copying a few kilobytes: with a few bytes "
-	         "each, most of the time is not spent on the data.",
-	  .advice = "Read and write through a buffer of some 64 KB, and do not flush it after each "
-	            "line.",
+	  .why = "A system call costs about as much as copying a few kilobytes; with a few bytes "
+	         "per call, most of the time is overhead.",
+	  .advice = "Use a buffer of some 64 KB for reads and writes, and do not flush it after "
+	            "each line.",
 	  .source = "our choice",
 	  .measure = measure_tiny,
 	  .doing = ACTIVITY(READ) | ACTIVITY(WRITE),
@@ -354,12 +353,12 @@ const struct rule rules_io[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "CPU-SYS" },
-	  .title = "files are looked up and opened all the time",
+	  .title = "looking up and opening files",
 	  .formula =
 	          "time in open, close, stat, readdir and their like, as a share of the critical "
 	          "thread's time, or of all CPU time",
-	  .why = "Each of them walks the path through the file system.",
-	  .advice = "Keep files open, list a directory once, and remember what was found.",
+	  .why = "Each lookup walks the path through the file system.",
+	  .advice = "Keep files open, list a directory once, and cache the result.",
 	  .source = "our choice",
 	  .measure = measure_open,
 	  .doing = ACTIVITY(OPEN),
@@ -375,7 +374,7 @@ const struct rule rules_io[] = {
 	          "time in sleep, usleep, nanosleep and their like, as a share of the critical "
 	          "thread's time; where that waits for other threads, and they sleep most of the "
 	          "time, of theirs; threads that work for half of that time are named",
-	  .why = "It does so by its own choice, and what it waits for may be there long before.",
+	  .why = "A sleep ends after a fixed time, however early its reason is over.",
 	  .advice = "Wait for the event itself: a condition variable, a future, poll(2) with a "
 	            "timeout, inotify(7).",
 	  .source = "our choice",
@@ -387,14 +386,13 @@ const struct rule rules_io[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
-	  .title = "waiting for answers of others",
+	  .title = "waiting for the network",
 	  .formula =
 	          "time blocked in receiving from, sending to and connecting sockets, as a share "
 	          "of the critical thread's time; threads that work for half of that time are "
 	          "named",
-	  .why = "The thread does nothing until the other side answers.",
-	  .advice = "Ask for several things at once: requests in parallel, in batches, or without "
-	            "waiting for each answer.",
+	  .why = "The thread is idle until the other side answers.",
+	  .advice = "Send several requests at once: in parallel, in batches, or pipelined.",
 	  .source = "our choice",
 	  .measure = measure_net,
 	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LOADER),
@@ -405,15 +403,15 @@ const struct rule rules_io[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 25,
 	  .within = { "CPU-SYS" },
-	  .title = "many messages over sockets",
+	  .title = "many small messages over sockets",
 	  .formula =
 	          "CPU time in sending to sockets and receiving from them, less what it takes to "
 	          "copy the data, as a share of the critical thread's time, or of all CPU time; "
 	          "only where the kernel's functions are seen",
-	  .why = "Each message goes through the whole network stack and wakes somebody up, which "
-	         "takes longer than to copy a few kilobytes.",
-	  .advice = "Put several requests into one message and send the next one before the answer "
-	            "is there; between processes of one machine, use shared memory.",
+	  .why = "Each message passes through the whole network stack and wakes a receiver, which "
+	         "costs more than copying a few kilobytes.",
+	  .advice = "Put several requests into one message, or send the next before the answer to "
+	            "the last has arrived; between processes of one machine, use shared memory.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SOCKET),
@@ -429,9 +427,9 @@ const struct rule rules_io[] = {
 	  .formula =
 	          "time in looking up hosts, in making sockets and in connecting and closing them, "
 	          "waiting or not, as a share of the critical thread's time, or of all CPU time",
-	  .why = "A new connection costs both sides more than a request, and on a network the time "
-	         "of a journey there and back before the first byte.",
-	  .advice = "Keep connections open and use them again: one session, a pool, keep-alive.",
+	  .why = "A new connection costs both sides more than a request does, and over a network "
+	         "one round trip before the first byte.",
+	  .advice = "Keep connections open and reuse them: a session, a pool, keep-alive.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(CONNECT),
@@ -441,12 +439,12 @@ const struct rule rules_io[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 50,
-	  .title = "waiting for something to do",
+	  .title = "waiting for requests",
 	  .formula = "time blocked in poll, select and epoll, and in waiting for signals, as a "
 	             "share of the critical thread's time; only where the rest of the run works "
 	             "for less than half of it",
-	  .why = "A server that has nothing to do is not slow; a client that waits is.",
-	  .advice = "If it is not meant to be idle, look at who should answer.",
+	  .why = "A server without requests is not slow; a client that waits is.",
+	  .advice = "If it should not be idle, profile the side that should send or answer.",
 	  .source = "our choice",
 	  .measure = measure_idle,
 	  .doing = ACTIVITY(POLL),

@@ -34,14 +34,14 @@ static enum measured measure_limit(const struct evidence *e, const struct rule *
 	if (kills) {
 		finding->value = 100;
 		return finding_say(finding,
-		                   "the kernel killed %llu process%s for want of memory: the "
-		                   "control group %.200s may have %.0f MiB",
+		                   "the kernel killed %llu process%s, out of memory: control group "
+		                   "%.200s is limited to %.0f MiB",
 		                   kills, kills == 1 ? "" : "es", group,
 		                   (double)run->memory_limit_bytes / 1048576);
 	}
 	return finding_say(finding,
-	                   "%.0f of %.0f MiB, the memory limit of the control group %.200s, were "
-	                   "in use at most (%.0f %%, without page cache)",
+	                   "memory peaked at %.0f of %.0f MiB, the limit of control group "
+	                   "%.200s (%.0f %%, without page cache)",
 	                   (double)run->memory_held_bytes / 1048576,
 	                   (double)run->memory_limit_bytes / 1048576, group, finding->value);
 }
@@ -61,8 +61,8 @@ static enum measured measure_reclaim(const struct evidence *e, const struct rule
 	finding->share = share_of(stalled_ns, e->wall_ns);
 	finding->saving_ns = stalled_ns;
 	return finding_say(finding,
-	                   "for %.0f %% of wall time threads waited until the kernel had reclaimed "
-	                   "memory: the control group %.200s may have %.0f MiB",
+	                   "threads waited for memory reclaim for %.0f %% of wall time: "
+	                   "control group %.200s is limited to %.0f MiB",
 	                   finding->value, run->memory_group ? run->memory_group : "?",
 	                   (double)run->memory_limit_bytes / 1048576);
 }
@@ -74,12 +74,13 @@ const struct rule rules_memory[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "CPU-SYS" },
-	  .title = "memory is taken and given back all the time",
+	  .title = "allocating and freeing memory",
 	  .formula = "CPU time in malloc, free, new, delete, mmap and munmap, as a share of the "
 	             "critical thread's time, or of all CPU time",
-	  .why = "It is spent on book-keeping, and what is fresh is not in the caches.",
-	  .advice = "Take it once outside of the loop and use it again; reserve() what will be "
-	            "needed; see where: bottleneck report --sort mem --by line.",
+	  .why = "The time goes to the allocator's bookkeeping, and fresh memory is not in the "
+	         "caches.",
+	  .advice = "Allocate once outside the loop and reuse; reserve() the final size; see "
+	            "where: bottleneck report --sort mem --by line.",
 	  .source = "our choice",
 	  .measure = measure_churn,
 	  .doing = ACTIVITY(ALLOCATE),
@@ -92,13 +93,13 @@ const struct rule rules_memory[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 15,
 	  .within = { "CPU-SYS", "MEM-CHURN" },
-	  .title = "memory is touched for the first time",
+	  .title = "page faults on fresh memory",
 	  .formula = "CPU time in page faults, but for those of mapped files, as a share of the "
 	             "critical thread's time, or of all CPU time",
 	  .why = "The kernel finds and clears a page at each first touch, which takes longer than "
 	         "most work on it.",
-	  .advice = "Use memory again in place of fresh one; ask for huge pages (madvise with "
-	            "MADV_HUGEPAGE) where much is needed at once.",
+	  .advice = "Reuse memory instead of allocating it anew; use huge pages (madvise with "
+	            "MADV_HUGEPAGE) for large blocks.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(FAULT),
@@ -109,13 +110,13 @@ const struct rule rules_memory[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 25,
-	  .title = "memory is copied all the time",
+	  .title = "copying memory",
 	  .formula =
 	          "CPU time in memcpy and memmove, with the page faults there, as a share of the "
 	          "critical thread's time, or of all CPU time",
-	  .why = "Nothing is worked out by a copy.",
-	  .advice = "Pass a reference or a view; move in place of copying; grow a buffer by a "
-	            "factor, or take all of it at once.",
+	  .why = "A copy computes nothing.",
+	  .advice = "Pass a reference or a view; move instead of copying; grow a buffer by a "
+	            "factor, or allocate its final size at once.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(COPY),
@@ -129,14 +130,14 @@ const struct rule rules_memory[] = {
 	  .threshold = 90,
 	  .severe = 99,
 	  .whole_run = true,
-	  .title = "memory is close to the limit of a control group",
+	  .title = "memory close to the limit of a control group",
 	  .formula =
 	          "anonymous and shared memory in use at most, as a share of the memory limit of "
 	          "the program's control group or one around it; 100 if processes were killed",
-	  .why = "At the limit the kernel swaps and drops what it can while threads wait, and then "
-	         "kills a process.",
+	  .why = "At the limit the kernel swaps and reclaims while threads wait, and then kills a "
+	         "process.",
 	  .advice = "Raise the limit (memory.max of the control group, --memory of a container, "
-	            "resources.limits.memory of Kubernetes), or hold less at once.",
+	            "resources.limits.memory of Kubernetes), or use less memory at once.",
 	  .source = "our choice",
 	  .measure = measure_limit },
 	{ .id = "MEM-RECLAIM",
@@ -145,13 +146,13 @@ const struct rule rules_memory[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 5,
 	  .severe = 20,
-	  .title = "waiting for memory to be reclaimed",
+	  .title = "waiting for memory reclaim",
 	  .formula = "time for which some thread of the control group waited for memory "
 	             "(memory.pressure), as a share of wall time, where a limit of memory is set",
-	  .why = "The group is at its limit: each allocation has to wait until something else was "
-	         "dropped, and what was dropped is read again.",
-	  .advice =
-	          "Raise the limit (memory.max), hold less at once, or read files in smaller parts.",
+	  .why = "The control group is at its limit: each allocation waits until other memory has "
+	         "been reclaimed, and reclaimed file pages are read again.",
+	  .advice = "Raise the limit (memory.max), use less memory at once, or read files in "
+	            "smaller parts.",
 	  .source = "our choice",
 	  .measure = measure_reclaim },
 };

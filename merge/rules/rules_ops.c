@@ -193,12 +193,14 @@ static void advise_to_have_workers(uint32_t cpus, struct finding *finding)
 {
 	if (cpus > 1)
 		finding_advise(finding,
-		               "The training process prepares its batches itself: "
-		               "DataLoader(num_workers=%u) does it beside the training; " LESS_WORK,
+		               "The training process prepares its own batches: "
+		               "DataLoader(num_workers=%u) prepares them in parallel; " LESS_WORK,
 		               cpus - 1);
 	else if (cpus)
-		finding_advise(finding, "On one CPU workers (num_workers) help only where samples "
-		                        "wait for files: " LESS_WORK);
+		finding_advise(
+			finding,
+			"With one CPU, workers (num_workers) help only where samples wait for "
+			"files: " LESS_WORK);
 }
 
 static bool lacks_cpus(const struct loaders *l, uint32_t cpus)
@@ -229,8 +231,7 @@ static void advise_workers(const struct loaders *l, uint32_t cpus, struct findin
 		               "%s, and there are %u CPU%s: more of them will not help; " LESS_WORK,
 		               workers, cpus, cpus == 1 ? "" : "s");
 	else if (busy)
-		finding_advise(finding, "%s: take more of them (num_workers=%u); " LESS_WORK,
-		               workers, cpus);
+		finding_advise(finding, "%s: use more (num_workers=%u); " LESS_WORK, workers, cpus);
 	else if (l->started > l->at_once)
 		finding_advise(finding,
 		               "%s, and %u were started, one after another: "
@@ -238,8 +239,8 @@ static void advise_workers(const struct loaders *l, uint32_t cpus, struct findin
 		               workers, l->started);
 	else
 		finding_advise(finding,
-		               "%s: more of them will not help. A larger prefetch_factor evens out "
-		               "samples that take long; fewer and smaller tensors are sent faster.",
+		               "%s: more will not help. A larger prefetch_factor evens out slow "
+		               "samples; fewer and smaller tensors transfer faster.",
 		               workers);
 }
 
@@ -308,7 +309,9 @@ static enum measured measure_loader(const struct evidence *e, const struct rule 
 	advise_loader(e, !strstr(row->name, "_SingleProcess"), finding);
 	finding_place(finding->function, row->file, row->line, place, sizeof(place));
 	place_loading(e, finding, inner, sizeof(inner));
-	return finding_say(finding, "waiting for the next batch: %.0f %% of the time, in %s%s",
+	return finding_say(finding,
+	                   "waiting for the data loader: %.0f %% of the time, in "
+	                   "%s%s",
 	                   finding->value, place, inner);
 }
 
@@ -338,27 +341,6 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 	enum measured measured = measure_doing(e, &whole, finding);
 	if (finding->row_count)
 		finding->rows[0].calls = calls;
-	return measured;
-}
-
-// Half the bytes, and twice as many numbers in a register.
-static enum measured measure_double(const struct evidence *e, const struct rule *rule,
-                                    struct finding *finding)
-{
-	if (!has_ops(e, finding))
-		return MEASURED_LACKS;
-	enum measured measured = measure_doing(e, rule, finding);
-	finding->saving_ns /= 2;
-	return measured;
-}
-
-// NumPy has inverses without ops that are seen.
-static enum measured measure_inverse(const struct evidence *e, const struct rule *rule,
-                                     struct finding *finding)
-{
-	enum measured measured = measure_doing(e, rule, finding);
-
-	finding->saving_ns = finding->saving_ns / 3 * 2;
 	return measured;
 }
 
@@ -454,8 +436,8 @@ static enum measured measure_syncs(const struct evidence *e, const struct rule *
 	finding->value = 100 * finding->share;
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(finding,
-	                   "waiting for values from the GPU: %.0f %% of the time, most of it %.60s "
-	                   "in %s",
+	                   "waiting for values from the GPU: %.0f %% of the time, most in "
+	                   "%.60s at %s",
 	                   finding->value, most->name, place);
 }
 
@@ -506,10 +488,10 @@ const struct rule rules_ops[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 5,
-	  .title = "waiting for the next batch",
+	  .title = "waiting for the data loader",
 	  .formula = "time in the next() of PyTorch's DataLoader, as a share of the critical "
 	             "thread's time",
-	  .why = "The model does nothing until its input is there.",
+	  .why = "The model is idle until its input arrives.",
 	  .advice = "DataLoader(num_workers=...) prepares batches beside the training, as long as "
 	            "there are CPUs for it; " LESS_WORK,
 	  .source = "TensorBoard's plugin and XProf: input above 5 % of the step",
@@ -526,9 +508,9 @@ const struct rule rules_ops[] = {
 	          "of four calls, 10000 times and more, and not by another op of 0.1 ms and more, "
 	          "where they take longer than ops of 20 us and more, as a share of the critical "
 	          "thread's time, or of all CPU time where that is more",
-	  .why = "To call an op takes longer than what it does.",
-	  .advice = "Do many at once: whole arrays or batches in place of elements, a fused or "
-	            "compiled function, plain code for a handful of numbers.",
+	  .why = "Calling an op takes longer than what it computes.",
+	  .advice = "Process many elements per call: whole arrays or batches instead of single "
+	            "elements, a fused or compiled function, plain code for a handful of numbers.",
 	  .source = "our choice",
 	  .within = { "PY-INTERP", "CPU-SYS" },
 	  .measure = measure_tiny,
@@ -543,9 +525,9 @@ const struct rule rules_ops[] = {
 	  .formula =
 	          "CPU time in PyTorch's ops that copy (copy_, clone, contiguous, to), as a share "
 	          "of the critical thread's time, or of all CPU time where that is more",
-	  .why = "The copy holds nothing new, only another layout, type or place.",
-	  .advice = "Keep the layout and the type that the ops want from the beginning, work on "
-	            "views, and write into what is there (out=, add_()).",
+	  .why = "The copy has no new content, only another layout, type or device.",
+	  .advice = "Create tensors in the layout and type that the ops need, work on views, and "
+	            "write in place (out=, add_()).",
 	  .source = "our choice",
 	  .within = { "MEM-COPY", "MEM-FAULT" },
 	  .measure = measure_of_ops,
@@ -559,13 +541,14 @@ const struct rule rules_ops[] = {
 	  .title = "linear algebra in double precision",
 	  .formula = "CPU time in BLAS and LAPACK calls on double precision, as a share of the "
 	             "critical thread's time, or of all CPU time where that is more",
-	  .why = "Single precision takes half of the time and half of the memory.",
-	  .advice =
-	          "If 7 digits are enough, use float32: numpy's dtype=, the s... functions of BLAS. "
-	          "That saves half of it at most.",
+	  .why = "Single precision takes half the time and half the memory.",
+	  .advice = "If 7 digits are enough, use float32: NumPy's dtype=, the s... functions of "
+	            "BLAS.",
 	  .source = "our choice",
 	  .within = { "PY-INTERP" },
-	  .measure = measure_double,
+	  .part = 0.5,
+	  .part_from = "half the bytes, and twice as many numbers in a vector register",
+	  .measure = measure_of_ops,
 	  .doing = ACTIVITY(DOUBLE),
 	  .metrics = ON_CPU },
 	{ .id = "OP-INVERSE",
@@ -573,16 +556,18 @@ const struct rule rules_ops[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 30,
-	  .title = "matrices are inverted",
+	  .title = "inverting matrices",
 	  .formula = "CPU time in inv() of NumPy, SciPy and PyTorch, as a share of the critical "
 	             "thread's time, or of all CPU time where that is more",
-	  .why = "To solve a system of equations takes a third of the time of inverting its matrix, "
-	         "and is more exact.",
-	  .advice = "Where the inverse is multiplied with something, use solve(a, b); factor once "
-	            "(cho_factor, lu_factor) where several systems have one matrix.",
+	  .why = "Solving a system of equations takes a third of the time of inverting its "
+	         "matrix, and is more accurate.",
+	  .advice = "Instead of multiplying by the inverse, use solve(a, b); factor once "
+	            "(cho_factor, lu_factor) where several systems share a matrix.",
 	  .source = "operations: 2 n^3 for the inverse, 2/3 n^3 for the factors",
 	  .within = { "OP-DOUBLE", "PY-INTERP" },
-	  .measure = measure_inverse,
+	  .part = 2.0 / 3,
+	  .part_from = "2/3 n^3 operations in place of 2 n^3",
+	  .measure = measure_doing, // NumPy has inverses without ops that are seen
 	  .doing = ACTIVITY(INVERT),
 	  .metrics = ON_CPU },
 	{ .id = "OP-LIST",
@@ -590,15 +575,14 @@ const struct rule rules_ops[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .title = "tensors are made from Python's objects",
+	  .title = "building tensors from Python objects",
 	  .formula =
 	          "CPU time in torch.tensor(), as a share of the critical thread's time, or of all "
 	          "CPU time where that is more",
-	  .why = "Of a list each element is asked for its type and turned into a number, some 50 ns "
-	         "and more each; an array is copied at once.",
-	  .advice =
-	          "Make the tensor once, before the loop, and take slices of it; keep data in NumPy "
-	          "arrays and use torch.from_numpy().",
+	  .why = "Each element of a list is checked and converted by itself, at 50 ns and more; "
+	         "an array is copied at once.",
+	  .advice = "Build the tensor once, before the loop, and slice it; keep data in NumPy "
+	            "arrays and use torch.from_numpy().",
 	  .source = "our choice",
 	  .within = { "PY-INTERP", "OP-TINY" },
 	  .measure = measure_of_ops,
@@ -609,14 +593,13 @@ const struct rule rules_ops[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .title = "tensors are joined again and again",
+	  .title = "concatenating tensors repeatedly",
 	  .formula = "CPU time in PyTorch's cat and stack, called 30 times and more, as a share of "
 	             "the critical thread's time, or of all CPU time where that is more",
-	  .why = "Each call copies all that it joins: what grows by one piece in each turn of a loop "
-	         "is copied as often as there are pieces.",
-	  .advice =
-	          "Keep the pieces in a list and join them once, behind the loop; or take the whole "
-	          "tensor first and write each piece into its part of it.",
+	  .why = "Each call copies all of its inputs: a tensor that grows by one piece per "
+	         "iteration is copied as often as there are pieces.",
+	  .advice = "Collect the pieces in a list and concatenate once after the loop; or "
+	            "allocate the whole tensor first and write each piece into its slice.",
 	  .source = "our choice",
 	  .within = { "MEM-COPY", "MEM-FAULT", "OP-COPY", "STAT-DRIFT", "CPU-SYS" },
 	  .measure = measure_joins,
@@ -627,11 +610,11 @@ const struct rule rules_ops[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_COUNT,
 	  .threshold = 10,
-	  .title = "an op with many shapes",
+	  .title = "one op with many shapes",
 	  .formula = "different shapes of one op that takes 5 % of the time in ops and more",
-	  .why = "Compiled code, plans and blocks of memory are made for one shape: each new one "
-	         "makes them again.",
-	  .advice = "Pad to a few sizes, or put what is alike into one batch.",
+	  .why = "Compiled code, plans and memory blocks are made for one shape; each new shape "
+	         "makes them anew.",
+	  .advice = "Pad to a few sizes, or batch inputs of similar size.",
 	  .source = "our choice",
 	  .measure = measure_shapes },
 	{ .id = "OP-SYNC",
@@ -643,9 +626,9 @@ const struct rule rules_ops[] = {
 	  .formula =
 	          "time of item, nonzero and is_nonzero themselves, as a share of wall time; only "
 	          "where CUDA is used",
-	  .why = "Each waits until the GPU has done all work before it, and the GPU then waits for "
-	         "more.",
-	  .advice = "Keep values on the GPU; read them every hundred steps; use masks in place of "
+	  .why = "Each such op waits until all earlier GPU work is done, and then the GPU waits "
+	         "for more.",
+	  .advice = "Keep values on the GPU; read them every hundred steps; use masks instead of "
 	            "nonzero().",
 	  .source = "XProf's limit for what is not the GPU's work",
 	  .measure = measure_syncs },

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Rules on Python.
 #include "base/op.h"
+#include "base/share.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/query/query_waits.h"
 #include "merge/rules/evidence.h"
 
 #include <stdlib.h>
@@ -46,8 +48,8 @@ static enum measured measure_callbacks(const struct evidence *e, const struct ru
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
 	return finding_say(finding,
-	                   "the event loop stands still for %.0f %% of the time, while a callback "
-	                   "waits%s%s",
+	                   "the event loop is blocked for %.0f %% of the time, while a "
+	                   "callback waits%s%s",
 	                   finding->value, *place ? ", most in " : "", place);
 }
 
@@ -115,6 +117,29 @@ static enum measured add_gil_waits(const struct evidence *e, struct finding *fin
 	return MEASURED;
 }
 
+static uint64_t gil_waits(const struct wait_rows *waits)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; waits && i < waits->count; i++)
+		ns += waits->rows[i].kind == WAIT_KIND_GIL ? waits->rows[i].ns : 0;
+	return ns;
+}
+
+// How long threads waited for it is known of their whole lives: of a window it is the part that all
+// of these waits have there.
+static uint64_t part_in_window(const struct evidence *e, uint64_t ns)
+{
+	if (!e->query.from_ns && !e->query.to_ns)
+		return ns;
+	cleanup(wait_rows) struct wait_rows *whole = query_waits(e->profile, 0, 0, NULL);
+	cleanup(wait_rows) struct wait_rows *part =
+		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
+	if (!part || part->whole_run)
+		return 0;
+	return (uint64_t)(share_of(gil_waits(part), gil_waits(whole)) * (double)ns);
+}
+
 static enum measured measure_gil(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
 {
@@ -128,6 +153,7 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 	if (measured != MEASURED)
 		return measured;
 	finding->value = 100 * share;
+	most_ns = part_in_window(e, most_ns);
 	if (most_ns > e->wall_ns)
 		most_ns = e->wall_ns;
 	if (most_ns > finding->saving_ns) {
@@ -140,7 +166,7 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 		              sizeof(place));
 	return finding_say(
 		finding,
-		"threads wait for the GIL, Python's lock, for %.0f %% of their lives and "
+		"threads wait for the GIL, Python's lock, for %.0f %% of their lifetime or "
 		"more%s%s",
 		finding->value, *place ? ", most in " : "", place);
 }
@@ -220,8 +246,8 @@ static enum measured measure_elements(const struct evidence *e, const struct rul
 	add_line(e, best, &lines[best], sum, finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(finding,
-	                   "NumPy's arrays are asked for their elements one by one: %.0f %% of the "
-	                   "time, most in %s",
+	                   "element-wise access to NumPy arrays: %.0f %% of the time, most in "
+	                   "%s",
 	                   finding->value, place);
 }
 
@@ -244,7 +270,7 @@ static enum measured measure_gc(const struct evidence *e, const struct rule *rul
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
 	return finding_say(
-		finding, "%llu collections of Python's garbage take %.0f %% of the time%s%s",
+		finding, "%llu runs of Python's garbage collector take %.0f %% of the time%s%s",
 		(unsigned long long)gc->calls, finding->value, *place ? ", most in " : "", place);
 }
 
@@ -254,14 +280,15 @@ const struct rule rules_python[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .title = "the interpreter itself",
+	  .title = "Python interpreter",
 	  .formula =
 	          "CPU time of the interpreter at work for Python code, without what C functions "
 	          "take that it calls, as a share of the critical thread's time, or of all CPU "
 	          "time",
-	  .why = "Each step of Python takes some 30 ns and more, where compiled code takes one.",
-	  .advice = "Do it for many elements at once: NumPy's array operations, built-in functions "
-	            "such as sum() and str.join(), or compile it (Numba, Cython).",
+	  .why = "One bytecode step of the interpreter takes some 30 ns, where compiled code "
+	         "takes one.",
+	  .advice = "Process many elements per call: NumPy's array operations, built-in functions "
+	            "such as sum() and str.join(), or compile the loop (Numba, Cython).",
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(PYTHON),
@@ -275,17 +302,16 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "PY-INTERP", "MEM-CHURN" },
-	  .title = "elements of NumPy's arrays one by one",
+	  .title = "element-wise access to NumPy arrays",
 	  .formula =
 	          "CPU time of lines that spend 10 % of theirs in the interpreter itself and 10 % "
 	          "in taking elements out of NumPy's arrays or putting them in, as a share of "
 	          "the critical thread's time",
-	  .why = "Each element becomes an object of its own: 50 to 100 ns, where a whole array takes "
-	         "one.",
-	  .advice =
-	          "Do it for whole arrays at once: slices, masks, numpy.where(); or compile the loop "
-	          "(Numba, Cython); where it has to be Python, take the numbers out first "
-	          "(tolist()).",
+	  .why = "Each element becomes a Python object: 50 to 100 ns per element, where an array "
+	         "operation takes one.",
+	  .advice = "Use array operations: slices, masks, numpy.where(); or compile the loop "
+	            "(Numba, Cython); where it must be Python, convert the array first "
+	            "(tolist()).",
 	  .source = "our choice",
 	  .measure = measure_elements },
 	{ .id = "PY-GIL",
@@ -294,10 +320,10 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
 	  .within = { "PY-INTERP", "CPU-LOCK" },
-	  .title = "threads wait for Python's lock",
+	  .title = "threads wait for the GIL",
 	  .formula = "of the threads' lives, the share that was spent waiting for the GIL; the "
 	             "second largest one of all threads",
-	  .why = "One thread at a time runs Python, however many there are.",
+	  .why = "Only one thread at a time runs Python code.",
 	  .advice = "Use processes (multiprocessing, concurrent.futures), libraries that work "
 	            "without the GIL, or a free-threaded Python.",
 	  .source = "our choice",
@@ -310,12 +336,13 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
 	  .within = { "IO-NET", "IO-SLEEP", "IO-WAIT", "IO-SYNC", "CPU-LOCK", "CPU-SPAWN" },
-	  .title = "the event loop stands still",
+	  .title = "blocked event loop",
 	  .formula = "time that the critical thread waits within callbacks and tasks of asyncio's "
 	             "event loop, for anything but a free CPU, as a share of its time",
-	  .why = "One thread runs all tasks: while one of them waits without await, none goes on.",
-	  .advice = "Use what can be awaited (asyncio.sleep(), asyncio.open_connection(), a client "
-	            "made for asyncio), or hand the call to a thread: await asyncio.to_thread().",
+	  .why = "One thread runs all tasks: while one of them blocks without await, no other "
+	         "proceeds.",
+	  .advice = "Use awaitable calls (asyncio.sleep(), asyncio.open_connection(), an asyncio "
+	            "client library), or move the call to a thread: await asyncio.to_thread().",
 	  .source = "our choice",
 	  .measure = measure_callbacks,
 	  .doing = ACTIVITY(CALLBACK),
@@ -326,14 +353,13 @@ const struct rule rules_python[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 5,
-	  .title = "Python collects garbage",
+	  .title = "Python garbage collection",
 	  .formula = "CPU time in collections of garbage, without those of imports, as a share of "
 	             "the critical thread's time, or of all CPU time",
-	  .why = "A collection walks all objects that may be in cycles, whether there is garbage or "
-	         "not.",
-	  .advice = "Make fewer objects that live long; gc.freeze() what stays for good; raise the "
-	            "thresholds with gc.set_threshold(). Where the program calls gc.collect() "
-	            "itself, not in loops.",
+	  .why = "A collection visits every object that may be part of a cycle, whether there is "
+	         "garbage or not.",
+	  .advice = "Create fewer long-lived objects; gc.freeze() those that stay; raise the "
+	            "thresholds with gc.set_threshold(). Do not call gc.collect() in loops.",
 	  .source = "our choice",
 	  .measure = measure_gc,
 	  .doing = ACTIVITY(GC),
@@ -350,9 +376,9 @@ const struct rule rules_python[] = {
 	  .formula =
 	          "time in Python's imports and in all that they run, waiting or not, as a share "
 	          "of the critical thread's time; nothing below 0.3 s",
-	  .why = "It is spent each time that the program starts.",
-	  .advice = "Import what is large where it is used, or do without it; see what takes how "
-	            "long in the table of imports.",
+	  .why = "Imports are paid at each start of the program.",
+	  .advice = "Import large modules only where they are used, or avoid them; the table of "
+	            "imports shows what each one takes.",
 	  .source = "our choice",
 	  .measure = measure_imports,
 	  .doing = ACTIVITY(IMPORT) },
@@ -362,13 +388,12 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
 	  .within = { "PY-INTERP" },
-	  .title = "objects are copied deeply",
+	  .title = "deep copies of objects",
 	  .formula = "time in Python's copy module and in dataclasses.asdict() and astuple(), as a "
 	             "share of the critical thread's time",
-	  .why = "It walks and rebuilds every object that can be reached.",
-	  .advice =
-	          "Copy only what changes: dict(d), list(l), dataclasses.replace(); take the fields "
-	          "that are needed; or make the data immutable and share it.",
+	  .why = "A deep copy visits and rebuilds every reachable object.",
+	  .advice = "Copy only what changes: dict(d), list(l), dataclasses.replace(); read the "
+	            "needed fields directly; or share immutable data.",
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(DEEPCOPY) },
@@ -381,7 +406,7 @@ const struct rule rules_python[] = {
 	  .title = "logging",
 	  .formula = "time in Python's logging module, as a share of the critical thread's time",
 	  .why = "Each record looks up its caller, is formatted, takes a lock and is flushed.",
-	  .advice = "Log less in loops; ask logger.isEnabledFor() first; hand records to a "
+	  .advice = "Log less in loops; check logger.isEnabledFor() first; pass records to a "
 	            "QueueHandler.",
 	  .source = "our choice",
 	  .measure = measure_python,
@@ -393,10 +418,10 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
 	  .within = { "PY-INTERP" },
-	  .title = "dates are read by a pattern",
+	  .title = "parsing dates with strptime",
 	  .formula = "time in strptime, as a share of the critical thread's time",
-	  .why = "It is written in Python and takes some microseconds a call.",
-	  .advice = "Use datetime.fromisoformat(), or take the numbers out yourself.",
+	  .why = "strptime is written in Python and takes microseconds per call.",
+	  .advice = "Use datetime.fromisoformat(), or parse the digits directly.",
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(DATE),
@@ -408,13 +433,13 @@ const struct rule rules_python[] = {
 	  .threshold = 20,
 	  .severe = 30,
 	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-COPY", "PY-GC", "CPU-SYS" },
-	  .title = "objects are written as bytes and read again",
+	  .title = "serialization (JSON, pickle, YAML, TOML)",
 	  .formula = "CPU time in Python's json, pickle, plistlib, tomllib and yaml, without "
 	             "imports, as a share of the critical thread's time, or of all CPU time where "
 	             "that is more",
-	  .why = "It walks or makes every object of the document, whether it is asked for or not.",
-	  .advice = "Read a document once and keep what was read; hand to other processes what is "
-	            "needed, not all; use orjson, or yaml's CSafeLoader, where it has to be.",
+	  .why = "Serialization visits or creates every object of the document, needed or not.",
+	  .advice = "Parse each document once and keep the result; pass other processes only what "
+	            "they need; use orjson, or yaml's CSafeLoader.",
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(SERIALIZE),
@@ -426,15 +451,14 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
 	  .within = { "PY-INTERP", "IO-OPEN", "IO-TINY", "IO-WAIT", "CPU-SYS", "CPU-REGEX" },
-	  .title = "the program looks at its own code",
+	  .title = "inspecting the program's own code",
 	  .formula =
 	          "time in Python's inspect, traceback and linecache, without imports, as a share "
 	          "of the critical thread's time",
-	  .why = "inspect.stack() finds and reads the source file of each caller: it takes "
-	         "milliseconds a call.",
-	  .advice =
-	          "Ask once and keep the answer; for the caller's name take sys._getframe(1), for "
-	          "a stack without its lines inspect.stack(0).",
+	  .why = "inspect.stack() finds and reads the source file of each caller, which takes "
+	         "milliseconds per call.",
+	  .advice = "Call it once and keep the result; use sys._getframe(1) for the caller's "
+	            "name, inspect.stack(0) for a stack without source lines.",
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(INSPECT),
@@ -449,11 +473,10 @@ const struct rule rules_python[] = {
 	  .formula =
 	          "CPU time in Python's fractions, statistics and _pydecimal, without imports, as "
 	          "a share of the critical thread's time, or of all CPU time where that is more",
-	  .why = "Each step is a call of Python functions on numbers of any length; floats take a "
-	         "hundredth of it.",
-	  .advice =
-	          "Where 15 digits are enough use floats: sum(), math.fsum(), statistics.fmean(), "
-	          "NumPy; where not, reckon in integers.",
+	  .why = "Each operation calls Python functions on numbers of any length; floats take a "
+	         "hundredth of the time.",
+	  .advice = "If 15 digits are enough, use floats: sum(), math.fsum(), statistics.fmean(), "
+	            "NumPy; if not, use integers.",
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(EXACT),
@@ -465,11 +488,11 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 5,
 	  .within = { "PY-INTERP" },
-	  .title = "a debugger or another profiler looks on",
+	  .title = "a debugger or another profiler is active",
 	  .formula =
 	          "time in pdb, trace, coverage and cProfile, as a share of the critical thread's "
 	          "time",
-	  .why = "It makes calls of Python functions several times as slow, and others not.",
+	  .why = "It slows down calls of Python functions several times, and nothing else.",
 	  .advice = "Measure without it.",
 	  .source = "our choice",
 	  .measure = measure_python,

@@ -19,7 +19,7 @@ static enum measured measure_empty(const struct evidence *e, const struct rule *
 	finding->value = (double)e->run->samples + (e->totals.off_cpu_ns ? 1 : 0);
 	if (e->run->rung_remedy && *e->run->rung_remedy)
 		finding_advise(finding, "%s", e->run->rung_remedy);
-	return finding_say(finding, "no sample of the run has come in");
+	return finding_say(finding, "no sample was recorded");
 }
 
 static enum measured measure_short(const struct evidence *e, const struct rule *rule,
@@ -71,14 +71,14 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 	finding->value = percent_of(cost, cpu);
 	if (full && run->collector_cpu_ns > cost / 2)
 		finding_advise(finding,
-		               "Most of it is bottleneck itself, which found no idle CPU; "
-		               "what it reads of each library it reads once. Leave it a "
-		               "CPU, let the run do more work, or lower the rate: -F 199.");
+		               "Most of it is bottleneck's own work, which found no idle CPU; "
+		               "reading a library's symbols is paid once. Leave it a CPU, run more "
+		               "work, or lower the sampling rate: -F 199.");
 	else if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
-		finding_advise(finding, "Most of it is in hooks of ops and allocations: leave out "
-		                        "what you do not need (--no-malloc, --no-torch, "
+		finding_advise(finding, "Most of it is in hooks of ops and allocations: disable "
+		                        "those that you do not need (--no-malloc, --no-torch, "
 		                        "--no-blas, --no-ops).");
-	return finding_say(finding, "measuring took %.1f %% of the program's CPU time",
+	return finding_say(finding, "profiling overhead: %.1f %% of the program's CPU time",
 	                   finding->value);
 }
 
@@ -103,9 +103,8 @@ static enum measured measure_symbols(const struct evidence *e, const struct rule
 	finding->value = percent_of(nameless, all);
 	if (worst && *worst->remedy)
 		finding_advise(finding, "%.380s.", worst->remedy);
-	return finding_say(
-		finding, "%.0f %% of the time was in files whose functions have no names%s%.200s",
-		finding->value, worst ? ", most of it in " : "", worst ? worst->path : "");
+	return finding_say(finding, "%.0f %% of the time was spent in code without symbols%s%.200s",
+	                   finding->value, worst ? ", most in " : "", worst ? worst->path : "");
 }
 
 static enum measured measure_fallback(const struct evidence *e, const struct rule *rule,
@@ -124,7 +123,7 @@ static enum measured measure_fallback(const struct evidence *e, const struct rul
 	finding->value = e->run->rung;
 	if (e->run->rung_remedy && *e->run->rung_remedy)
 		finding_advise(finding, "%.380s", e->run->rung_remedy);
-	return finding_say(finding, "this system lets bottleneck see less: %s",
+	return finding_say(finding, "this system restricts what can be measured: %s",
 	                   without[e->run->rung]);
 }
 
@@ -143,8 +142,8 @@ static enum measured say_stolen(double percent, struct finding *finding)
 	finding->value = percent;
 	finding->saving_ns = 0; // nobody knows of whose time it was
 	return finding_say(finding,
-	                   "for %.0f %% of the time for which this machine's CPUs had work, the "
-	                   "hypervisor gave them to others (steal, /proc/stat)",
+	                   "the hypervisor gave other guests %.0f %% of the CPU time that "
+	                   "this machine had work for (steal, /proc/stat)",
 	                   percent);
 }
 
@@ -162,11 +161,11 @@ static enum measured measure_noise(const struct evidence *e, const struct rule *
 		return say_stolen(steal, finding);
 	if (steal >= 1)
 		snprintf(beside, sizeof(beside),
-		         "; the hypervisor gave %.0f %% of the machine's to others", steal);
+		         "; the hypervisor gave other guests %.0f %% of the machine's", steal);
 	return finding_say(
 		finding,
-		"for %.0f %% of wall time the critical thread was ready to run, and other "
-		"processes used the CPUs%s",
+		"other processes used the CPUs for %.0f %% of wall time, while the critical thread "
+		"was ready to run%s",
 		finding->value, beside);
 }
 
@@ -180,7 +179,7 @@ const struct rule rules_quality[] = {
 	  .whole_run = true,
 	  .title = "nothing was measured",
 	  .formula = "samples, and one more if any wait was seen",
-	  .why = "The run was too short for a sample, or the system does not let any be taken.",
+	  .why = "The run was too short for a sample, or the system does not permit sampling.",
 	  .advice = "Run more work, raise the rate (-F 4999), and see bottleneck check.",
 	  .source = "there is nothing to go by",
 	  .measure = measure_empty },
@@ -194,9 +193,9 @@ const struct rule rules_quality[] = {
 	  .whole_run = true,
 	  .title = "the run was short",
 	  .formula = "wall time of the run",
-	  .why = "Its start is a large part of it, and few samples rank nothing well: of 100, a "
-	         "share of 10 % is uncertain by 6 points.",
-	  .advice = "Let it do more work, or the same work several times.",
+	  .why = "The start is a large part of a short run, and few samples rank nothing well: "
+	         "with 100 samples, a share of 10 % is uncertain by 6 points.",
+	  .advice = "Run more work, or the same work several times.",
 	  .source = "our choice; MAQAO ONE View asks for 10 s",
 	  .measure = measure_short },
 	{ .id = "MEAS-LOST",
@@ -208,8 +207,8 @@ const struct rule rules_quality[] = {
 	  .whole_run = true,
 	  .title = "samples were lost",
 	  .formula = "lost samples, as a share of all",
-	  .why = "They are not lost evenly: what is busiest loses most.",
-	  .advice = "Lower the rate: -F 199.",
+	  .why = "Losses are uneven: the busiest code loses most.",
+	  .advice = "Lower the sampling rate: -F 199.",
 	  .source = "our choice",
 	  .measure = measure_lost },
 	{ .id = "MEAS-OVERHEAD",
@@ -219,11 +218,11 @@ const struct rule rules_quality[] = {
 	  .threshold = 5,
 	  .severe = 20,
 	  .whole_run = true,
-	  .title = "measuring has slowed it down",
+	  .title = "profiling overhead",
 	  .formula = "CPU time of handlers of samples and of hooks, and, where the CPUs had no "
 	             "room for it (90 % busy), of bottleneck itself, by that of the program",
-	  .why = "What costs most to be looked at seems to be slower than it is.",
-	  .advice = "Lower the rate: -F 199.",
+	  .why = "Overhead inflates the code that is most expensive to instrument.",
+	  .advice = "Lower the sampling rate: -F 199.",
 	  .source = "Linaro Performance Reports for the first, our choice for the second",
 	  .measure = measure_overhead },
 	{ .id = "MEAS-SYMBOLS",
@@ -233,9 +232,9 @@ const struct rule rules_quality[] = {
 	  .threshold = 10,
 	  .severe = 50,
 	  .whole_run = true,
-	  .title = "functions without names",
+	  .title = "code without symbols",
 	  .formula = "time in files that have no names of functions at all, as a share of all",
-	  .why = "Such time can be given to a file, but not to a function or a line.",
+	  .why = "Such time can be attributed to a file, but not to a function or a line.",
 	  .advice = "Install its debug symbols, or build it with -g and do not strip it.",
 	  .source = "our choice",
 	  .measure = measure_symbols },
@@ -246,11 +245,11 @@ const struct rule rules_quality[] = {
 	  .threshold = 1,
 	  .severe = 3,
 	  .whole_run = true,
-	  .title = "less is seen than could be",
+	  .title = "restricted measurement",
 	  .formula =
 	          "how samples were taken: 1 with the kernel's, 2 by perf events without those, 3 "
 	          "by timers inside of programs, 4 from /proc",
-	  .why = "What cannot be seen is not in the tables.",
+	  .why = "What was not measured is missing in the tables.",
 	  .advice = "See bottleneck check.",
 	  .source = "what is missing at each step",
 	  .measure = measure_fallback },
@@ -261,13 +260,14 @@ const struct rule rules_quality[] = {
 	  .threshold = 5,
 	  .severe = 20,
 	  .whole_run = true,
+	  .narrows = true,
 	  .within = { "STAT-UNSTABLE" },
 	  .title = "other processes used the CPUs",
 	  .formula = "time that the critical thread was ready to run but other processes used the "
 	             "CPUs, as a share of wall time, without what a quota or the program's own "
 	             "threads took; or, where that is more, time that a hypervisor gave to others, "
 	             "as a share of that for which the machine's CPUs had work",
-	  .why = "Wall times are longer than they would be, and caches are shared with strangers.",
+	  .why = "Wall times are longer than on an idle machine, and caches are shared.",
 	  .advice = "Measure again on a machine without other work.",
 	  .source = "our choice",
 	  .measure = measure_noise },

@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Rules on MPI, and on ranks beside each other.
+#include "base/error.h"
 #include "base/op.h"
 #include "merge/query/query_ranks.h"
+#include "merge/query/query_waits.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>
 #include <string.h>
 
 // Those take their time once, and do not wait for who works too long.
+static bool is_once(const char *call)
+{
+	return strncmp(call, "MPI_Init", strlen("MPI_Init")) == 0 ||
+	       strcmp(call, "MPI_Finalize") == 0;
+}
+
 static bool is_talk(const struct op_row *row)
 {
-	return strcmp(row->provider, op_provider_name(OP_MPI)) == 0 &&
-	       strncmp(row->name, "MPI_Init", strlen("MPI_Init")) != 0 &&
-	       strcmp(row->name, "MPI_Finalize") != 0;
+	return strcmp(row->provider, op_provider_name(OP_MPI)) == 0 && !is_once(row->name);
 }
 
 static const struct op_row *most_of(const struct op_rows *ops, uint64_t *all_ns, uint64_t *calls)
@@ -30,19 +36,100 @@ static const struct op_row *most_of(const struct op_rows *ops, uint64_t *all_ns,
 	return most;
 }
 
+// Whether both are ranks' waits for one function.
+static bool is_for_same(const struct wait_row *a, const struct wait_row *b)
+{
+	return b->kind == WAIT_KIND_RANKS && b->holder.function &&
+	       strcmp(a->holder.function, b->holder.function) == 0;
+}
+
+// For whom ranks wait most in calls of MPI, where they run in one profile and are seen beside each
+// other. NULL: that is not known, or for none so much.
+static const struct wait_row *waited_for(const struct wait_rows *waits)
+{
+	const struct wait_row *best = NULL;
+	uint64_t most_ns = 0, all_ns = 0;
+
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct wait_row *row = &waits->rows[i];
+		uint64_t ns = 0;
+		if (row->kind != WAIT_KIND_RANKS)
+			continue;
+		all_ns += row->ns;
+		if (!row->holder.function)
+			continue;
+		for (size_t k = i; k < waits->count; k++)
+			if (is_for_same(row, &waits->rows[k]))
+				ns += waits->rows[k].ns;
+		if (ns <= most_ns)
+			continue;
+		most_ns = ns;
+		best = row; // the first of them has most
+	}
+	return 2 * most_ns >= all_ns ? best : NULL;
+}
+
+// What a program calls of MPI: such functions do not call each other.
+static bool is_call(const char *function)
+{
+	const char *call = *function == 'P' ? function + 1 : function;
+
+	return strncmp(call, "MPI_", strlen("MPI_")) == 0 && !is_once(call);
+}
+
+// Of the wall time, which is that of the rank for which the others wait, what it is in MPI itself.
+// Where it lacks a CPU there, that is not MPI's doing. UINT64_MAX: not known.
+static uint64_t wall_in_mpi(const struct evidence *e)
+{
+	struct query query = e->query;
+	struct wall_rank rank;
+	struct error err;
+	uint64_t ns = 0;
+
+	if (!query_wall_rank(e->profile, &rank))
+		return UINT64_MAX;
+	query.by = BY_FUNCTION;
+	query.of = QUERY_WALL;
+	cleanup(rows) struct rows *rows = query_run(e->profile, &query, &err);
+	for (size_t i = 0; rows && i < rows->count; i++)
+		if (is_call(rows->rows[i].name))
+			ns += rows->rows[i].total - rows->rows[i].total_ns[METRIC_OFF_RUNNABLE];
+	return rows ? ns : UINT64_MAX;
+}
+
 static enum measured measure_mpi(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
 {
+	cleanup(wait_rows) struct wait_rows *waits =
+		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
+	const struct wait_row *row = waits ? waited_for(waits) : NULL;
 	uint64_t all_ns = 0, calls = 0;
 	const struct op_row *most = most_of(e->ops, &all_ns, &calls);
+	char place[300], whom[400] = "";
 
 	(void)rule;
 	if (!most || !e->ops->wall_ns)
 		return MEASURED_NOTHING;
+	if (row) {
+		finding_place(row->holder.function, row->holder.file, row->holder.line, place,
+		              sizeof(place));
+		snprintf(whom, sizeof(whom), ", for a rank that is in %s", place);
+		finding_advise(finding,
+		               "Distribute that work evenly over the ranks. If it is even, "
+		               "communicate less, in larger messages, or during computation "
+		               "(MPI_Isend, MPI_Iallreduce).");
+	}
 	finding->share = (double)all_ns / (double)e->ops->wall_ns;
 	finding->share = finding->share > 1 ? 1 : finding->share;
 	finding->value = 100 * finding->share;
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	uint64_t own_ns = wall_in_mpi(e);
+	if (own_ns < finding->saving_ns)
+		finding->saving_ns = own_ns;
+	if (own_ns != UINT64_MAX)
+		finding_advise(finding,
+		               "Communicate less, in larger messages, or during computation "
+		               "(MPI_Isend, MPI_Iallreduce).");
 	finding_add(finding, &(struct finding_row){
 				     .function = most->function ? most->function : most->name,
 				     .file = most->file,
@@ -52,9 +139,9 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 				     .calls = most->calls,
 			     });
 	return finding_say(finding,
-	                   "%.0f %% of the time of the threads that call MPI is in its "
-	                   "%llu calls, most in %s",
-	                   finding->value, (unsigned long long)calls, most->name);
+	                   "%.0f %% of the time of threads that use MPI is spent in %llu "
+	                   "calls of it, most in %s%s",
+	                   finding->value, (unsigned long long)calls, most->name, whom);
 }
 
 static uint32_t number_of(const struct rank_rows *rows, size_t row)
@@ -65,12 +152,14 @@ static uint32_t number_of(const struct rank_rows *rows, size_t row)
 static void say_skew(const struct rank_rows *rows, struct finding *finding)
 {
 	const struct rank_row *first = rows->rows;
-	char where[160] = "", late[128] = "";
+	char where[360] = "", late[128] = "", place[300];
 
-	if (rows->because)
-		snprintf(where, sizeof(where), ", %.3g s more of it in %.100s",
-		         (double)(rows->because->most_ns - rows->because->median_ns) / 1e9,
-		         rows->because->function);
+	if (rows->because) {
+		finding_place(finding->function, finding->file, finding->line, place,
+		              sizeof(place));
+		snprintf(where, sizeof(where), ", %.3g s more of it in %s",
+		         (double)(rows->because->most_ns - rows->because->median_ns) / 1e9, place);
+	}
 	if (rows->held_ns)
 		snprintf(late, sizeof(late),
 		         "; at %llu of %llu collective operations all waited for rank %u",
@@ -82,15 +171,42 @@ static void say_skew(const struct rank_rows *rows, struct finding *finding)
 	            (double)rows->median_busy_ns / 1e9, where, late);
 }
 
+// The function that the ranks differ by, at its heaviest line.
+static int add_because(const struct evidence *e, const struct rank_skew *because,
+                       struct finding *finding, struct error *err)
+{
+	struct query query = { .by = BY_FUNCTION, .on_cpu = true };
+	struct wall_rank rank;
+
+	// That is the straggler's own, mostly.
+	if (query_wall_rank(e->profile, &rank))
+		query.of = QUERY_WALL;
+	cleanup(rows) struct rows *rows = query_run(e->profile, &query, err);
+	if (!rows)
+		return -1;
+	struct finding_row row = { .function = because->function, .ns = because->most_ns };
+	for (size_t i = 0; i < rows->count && !row.file; i++) {
+		if (strcmp(rows->rows[i].name, because->function) != 0)
+			continue;
+		row.file = rows->rows[i].file;
+		row.line = rows->rows[i].line;
+	}
+	finding_add(finding, &row);
+	return 0;
+}
+
 // What the others wait for the one that works most is all there is to be had.
 static enum measured measure_skew(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
 {
-	cleanup(rank_rows) struct rank_rows *rows = query_ranks(e->profile, NULL);
+	struct error err;
+	cleanup(rank_rows) struct rank_rows *rows = query_ranks(e->profile, &err);
 
 	(void)rule;
 	if (!rows || rows->count < 2 || !rows->median_busy_ns)
 		return MEASURED_NOTHING;
+	if (e->query.from_ns || e->query.to_ns)
+		return finding_lacks(finding, "what each rank did is known of the whole run alone");
 	const struct rank_row *first = rows->rows;
 	finding->value = (double)first->busy_ns / (double)rows->median_busy_ns;
 	if (!rows->straggles) {
@@ -101,9 +217,8 @@ static enum measured measure_skew(const struct evidence *e, const struct rule *r
 	finding->saving_ns = rows->excess_ns < rows->waited_ns ? rows->excess_ns : rows->waited_ns;
 	finding->share = e->wall_ns ? (double)finding->saving_ns / (double)e->wall_ns : 0;
 	finding->share = finding->share > 1 ? 1 : finding->share;
-	if (rows->because)
-		finding_add(finding, &(struct finding_row){ .function = rows->because->function,
-		                                            .ns = rows->because->most_ns });
+	if (rows->because && add_because(e, rows->because, finding, &err) < 0)
+		return finding_lacks(finding, "there is no memory");
 	say_skew(rows, finding);
 	return MEASURED;
 }
@@ -115,14 +230,15 @@ const struct rule rules_ranks[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 15,
 	  .severe = 0,
-	  .title = "much of the time is in calls of MPI",
+	  .title = "MPI calls",
 	  .formula = "time in calls of MPI, but for those that begin and end it, as a share of the "
-	             "time of all threads that have ops",
-	  .why = "In them ranks wait for each other, and for the network: nothing is computed.",
-	  .advice =
-	          "Merge the profiles of all ranks (bottleneck merge) to see who is waited for. If "
-	          "all work alike, send less, in larger messages, or while computing (MPI_Isend, "
-	          "MPI_Iallreduce).",
+	             "time of all threads that have ops; of merged profiles its price is that "
+	             "of the rank that works longest",
+	  .why = "In MPI calls ranks wait for each other and for the network, and compute "
+	         "nothing.",
+	  .advice = "Merge the profiles of all ranks (bottleneck merge) to see which rank the "
+	            "others wait for. If all compute equally long, communicate less, in larger "
+	            "messages, or during computation (MPI_Isend, MPI_Iallreduce).",
 	  .source = "Intel's Application Performance Snapshot flags MPI time above 15 %",
 	  .measure = measure_mpi },
 	{ .id = "RANK-SKEW",
@@ -131,15 +247,14 @@ const struct rule rules_ranks[] = {
 	  .unit = UNIT_RATIO,
 	  .threshold = 1 + RANKS_SKEW,
 	  .whole_run = true,
-	  .title = "one rank holds the others up",
-	  .formula =
-	          "in a merged profile, CPU time outside of MPI of the rank that has most, divided "
-	          "by the median of the others'; only where the others wait longer than it does, for half of the "
-	          "difference or more",
-	  .why = "All ranks get on only as fast as the slowest one.",
-	  .advice =
-	          "Divide the work anew, so that all have the same; or find out why this rank takes "
-	          "longer for it: its host, its part of the data.",
+	  .narrows = true,
+	  .title = "one rank delays the others",
+	  .formula = "in a merged profile, CPU time outside of MPI of the rank that has most, "
+	             "divided by the median of the others'; only where the others wait longer than "
+	             "it does, for half of the difference or more",
+	  .why = "All ranks proceed only as fast as the slowest one.",
+	  .advice = "Distribute the work evenly; or find out why this rank takes longer: its "
+	            "host, or its part of the data.",
 	  .source = "our choice; Holistic Trace Analysis names who comes last",
 	  .measure = measure_skew },
 };

@@ -113,8 +113,8 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 		              sizeof(place));
 	name_processes(e->profile, names, sizeof(names));
 	return finding_say(finding,
-	                   "%u processes%s that live for %.1f ms on average are started and "
-	                   "waited for: %.0f %% of the time%s%s",
+	                   "starting and waiting for %u processes%s, which live for %.1f ms "
+	                   "on average: %.0f %% of the time%s%s",
 	                   e->totals.processes - 1, names, (double)life / 1e6, finding->value,
 	                   *place ? ", most in " : "", place);
 }
@@ -146,8 +146,8 @@ static enum measured measure_threads(const struct evidence *e, const struct rule
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
 	return finding_say(finding,
-	                   "%u threads that live for %.2f ms on average are started and waited "
-	                   "for: %.0f %% of the time%s%s",
+	                   "starting and waiting for %u threads, which live for %.2f ms on "
+	                   "average: %.0f %% of the time%s%s",
 	                   e->totals.threads - 1, (double)life / 1e6, finding->value,
 	                   *place ? ", most in " : "", place);
 }
@@ -163,9 +163,9 @@ const struct rule rules_start[] = {
 	          "time in fork(), exec() and their like, and waiting for children and pipes, as "
 	          "a share of the critical thread's time; only of 20 processes and more that "
 	          "live for less than 0.1 s on average",
-	  .why = "To start a program takes a millisecond and more, whatever it does then.",
-	  .advice = "Do it within the program (a library, a function of the language), or give one "
-	            "process many pieces of work.",
+	  .why = "Starting a program takes a millisecond and more, whatever it does then.",
+	  .advice = "Do the work within the program (a library, a function of the language), or "
+	            "give one process many pieces of work.",
 	  .source = "our choice",
 	  .measure = measure_processes,
 	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP" },
@@ -181,8 +181,9 @@ const struct rule rules_start[] = {
 	             "time; only of 200 threads and more that live for less than 10 ms on average, "
 	             "and where all but the critical thread compute for less than 0.3 ms for each "
 	             "thread",
-	  .why = "To start and to join a thread takes some 20 us, more than small pieces of work.",
-	  .advice = "Keep a few threads and give them the pieces: a pool, a queue, OpenMP.",
+	  .why = "Starting and joining a thread takes some 20 us, longer than a small piece of "
+	         "work.",
+	  .advice = "Keep a few threads and pass them the pieces: a thread pool, a queue, OpenMP.",
 	  .source = "our choice",
 	  .measure = measure_threads,
 	  .within = { "CPU-SYS", "CPU-LOCK", "MEM-FAULT", "PY-INTERP" },

@@ -91,7 +91,7 @@ static enum measured measure_none(const struct evidence *e, const struct rule *r
 	if (finding->value > 0)
 		add_rows(e, finding);
 	name_first(w, first, sizeof(first));
-	return finding_say(finding, "%s had not come to a steady level when the run ended", first);
+	return finding_say(finding, "%s did not reach a steady level before the run ended", first);
 }
 
 static enum measured measure_drift(const struct evidence *e, const struct rule *rule,
@@ -107,7 +107,7 @@ static enum measured measure_drift(const struct evidence *e, const struct rule *
 	if (finding->value > 0)
 		add_rows(e, finding);
 	name_first(w, first, sizeof(first));
-	return finding_say(finding, "%s take longer and longer", first);
+	return finding_say(finding, "%s become slower throughout the run", first);
 }
 
 static enum measured measure_start(const struct evidence *e, const struct rule *rule,
@@ -129,14 +129,14 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
 	finding->value = 100 * finding->share;
 	if (!e->imports->all) {
-		finding_advise(finding, "Do more work in one run, link fewer libraries, or keep "
-		                        "the program running.");
-		return finding_say(finding, "%.0f %% of the run was dynamic linking",
+		finding_advise(finding, "Do more work per run, link fewer libraries, or keep the "
+		                        "program running.");
+		return finding_say(finding, "dynamic linking takes %.0f %% of the run",
 		                   finding->value);
 	}
 	return finding_say(finding,
-	                   "%.0f %% of the run was its start: imports %.0f %%%s, dynamic linking "
-	                   "%.0f %%",
+	                   "start-up takes %.0f %% of the run: imports %.0f %%%s, dynamic "
+	                   "linking %.0f %%",
 	                   finding->value, 100 * imports, which, linking.value);
 }
 
@@ -151,11 +151,21 @@ static enum measured measure_steps(const struct evidence *e, const struct rule *
 	if (s->median_ns < EXACT_BINS * s->bin_ns)
 		return finding_lacks(finding,
 		                     "the steps are too short to be told apart by samples");
+	// Of two lengths each is looked at by itself: the one that most steps have.
+	if (steps_have_two_lengths(s)) {
+		const struct length *l = s->lengths.lengthy.count > s->lengths.brief.count
+		                                 ? &s->lengths.lengthy
+		                                 : &s->lengths.brief;
+		finding->value = l->median > 0 ? 100 * (l->q3 - l->q1) / l->median : 0;
+		return finding_say(finding,
+		                   "the interquartile range of %zu steps of one of two lengths is "
+		                   "%.0f %% of their median (%.1f ms)",
+		                   l->count, finding->value, l->median / 1e6);
+	}
 	finding->value = percent_of(s->q3_ns - s->q1_ns, s->median_ns);
 	return finding_say(
 		finding,
-		"half of the %llu steps differ by more than %.0f %% of their median (%.1f "
-		"ms)",
+		"the interquartile range of %llu steps is %.0f %% of their median (%.1f ms)",
 		(unsigned long long)s->calls, finding->value, (double)s->median_ns / 1e6);
 }
 
@@ -170,9 +180,9 @@ const struct rule rules_warmup[] = {
 	  .formula =
 	          "time that the slow first calls took beyond the level of later ones, as a share "
 	          "of the time in ops; see bottleneck-warmup(7)",
-	  .why = "The run ranks what nobody waits for later.",
-	  .advice = "Look at the rest alone (bottleneck report --from-steady), and add warm-up "
-	            "iterations before what is measured.",
+	  .why = "A profile that includes warm-up ranks costs that a longer run does not have.",
+	  .advice = "Look at the steady state alone (bottleneck report --from-steady), and add "
+	            "warm-up iterations before what is measured.",
 	  .source = "bottleneck-warmup(7)",
 	  .measure = measure_first },
 	{ .id = "WARM-NONE",
@@ -183,7 +193,7 @@ const struct rule rules_warmup[] = {
 	  .whole_run = true,
 	  .title = "no steady state",
 	  .formula = "ops with most of the time whose calls had not come to a level",
-	  .why = "What is measured would change if the run went on.",
+	  .why = "The measurement would change if the run went on.",
 	  .advice = "Run more iterations, and measure after the first ones.",
 	  .source = "bottleneck-warmup(7)",
 	  .measure = measure_none },
@@ -193,12 +203,12 @@ const struct rule rules_warmup[] = {
 	  .unit = UNIT_COUNT,
 	  .threshold = 0,
 	  .whole_run = true,
-	  .title = "it becomes slower and slower",
+	  .title = "steps become slower",
 	  .formula = "ops with most of the time whose calls take longer all the time",
-	  .why = "Work that grows, memory that is scattered, or a processor that gets hot; a longer "
-	         "run is slower still.",
-	  .advice = "See what grows with each call: lists that are searched, strings that are "
-	            "joined, caches that are never emptied.",
+	  .why = "Growing work, fragmented memory, or a CPU that throttles: a longer run is "
+	         "slower still.",
+	  .advice = "Find what grows with each call: lists that are searched, strings that are "
+	            "concatenated, caches that are never emptied.",
 	  .source = "bottleneck-warmup(7)",
 	  .measure = measure_drift },
 	{ .id = "STAT-UNSTABLE",
@@ -207,12 +217,11 @@ const struct rule rules_warmup[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
 	  .severe = 25,
-	  .title = "steps take unequal times",
+	  .title = "step times vary",
 	  .formula = "the distance of the quartiles of the steps' durations, by their median",
-	  .why = "A difference between two such runs may be chance.",
-	  .advice =
-	          "See what is different in the slowest steps (bottleneck report), and whether the "
-	          "machine has other work; compare medians of several runs.",
+	  .why = "A difference between two such runs may be noise.",
+	  .advice = "See what differs in the slowest steps (bottleneck report), and whether the "
+	            "machine has other work; compare medians of several runs.",
 	  .source = "torch.utils.benchmark",
 	  .measure = measure_steps },
 	{ .id = "WARM-INIT",
@@ -222,11 +231,12 @@ const struct rule rules_warmup[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .whole_run = true,
-	  .title = "most of the run is its start",
+	  .narrows = true,
+	  .title = "start-up dominates the run",
 	  .formula = "time in imports of Python's and in the dynamic linker, without that in "
 	             "libraries of LD_PRELOAD, as a share of the critical thread's time",
-	  .why = "Such time is the same however much work follows.",
-	  .advice = "Do more work in one run, import less, or keep the program running.",
+	  .why = "Start-up takes the same time however much work follows.",
+	  .advice = "Do more work per run, import less, or keep the program running.",
 	  .source = "our choice",
 	  .measure = measure_start,
 	  .doing = ACTIVITY(LINK),

@@ -14,9 +14,9 @@ const struct rule rules_waste[] = {
 	  .title = "compiling regular expressions",
 	  .formula = "CPU time in the compilers of regular expressions, as a share of the critical "
 	             "thread's time, or of all CPU time where that is more",
-	  .why = "To compile a pattern takes far longer than to match a line with it.",
-	  .advice = "Compile each pattern once, outside of the loop, and keep it: re.compile(), a "
-	            "static std::regex. Python's re module keeps the last 512 only.",
+	  .why = "Compiling a pattern takes far longer than matching a line with it.",
+	  .advice = "Compile each pattern once, outside the loop, and keep it: re.compile(), a "
+	            "static std::regex. Python's re module caches only the last 512.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
@@ -31,8 +31,8 @@ const struct rule rules_waste[] = {
 	  .formula =
 	          "CPU time in the runtime's functions that make, throw and catch exceptions, as a "
 	          "share of the critical thread's time, or of all CPU time where that is more",
-	  .why = "An exception costs a microsecond and more: it is made for what is rare.",
-	  .advice = "Ask first, or return what went wrong: find() in place of at(), dict.get(), "
+	  .why = "An exception costs a microsecond and more; exceptions are meant for rare cases.",
+	  .advice = "Check first, or return the error: find() instead of at(), dict.get(), "
 	            "std::optional, an error code.",
 	  .source = "our choice",
 	  .measure = measure_doing,
@@ -46,13 +46,13 @@ const struct rule rules_waste[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 15,
 	  .within = { "MEM-CHURN", "MEM-COPY" },
-	  .title = "making string streams",
+	  .title = "creating string streams",
 	  .formula = "CPU time in the constructors and destructors of C++'s string streams, as a "
 	             "share of the critical thread's time, or of all CPU time",
-	  .why = "Each stream takes a copy of the text and looks up its locale: that costs more than "
-	         "to read or write a number.",
-	  .advice = "Read numbers by std::from_chars and write them by std::to_chars, or keep one "
-	            "stream and give it new text: str(), clear().",
+	  .why = "Each stream copies its text and looks up its locale, which costs more than "
+	         "reading or writing a number.",
+	  .advice = "Use std::from_chars and std::to_chars, or keep one stream and give it new "
+	            "text: str(), clear().",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(STREAM),
@@ -62,14 +62,14 @@ const struct rule rules_waste[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .title = "counting owners of shared pointers",
+	  .title = "reference counts of shared pointers",
 	  .formula = "CPU time in counting the owners of std::shared_ptr, without what it takes to "
 	             "free the last one's, as a share of the critical thread's time, or of all CPU "
 	             "time",
-	  .why = "Each copy is an atomic addition, and one at its end: threads that copy the same "
-	         "pointer take its memory from each other each time.",
+	  .why = "Each copy is an atomic increment, and later a decrement; threads that copy the "
+	         "same pointer take its cache line from each other each time.",
 	  .advice = "Pass what it points to by reference (const T &), or the pointer itself by "
-	            "const reference; move it where it is handed over; copy once for each thread.",
+	            "const reference; move it to hand it over; copy it once per thread.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SHARE),
@@ -81,14 +81,14 @@ const struct rule rules_waste[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 30,
 	  .title = "sorting",
-	  .formula =
-	          "CPU time in C's, C++'s and Python's functions that sort, without comparisons of the "
-	          "user's own that are not inlined, as a share of the critical thread's time, or "
-	          "of all CPU time",
-	  .why = "To sort what was in order but for one element costs as much as to sort all of it.",
-	  .advice =
-	          "Sort once, when all of it is there; insert at its place (std::lower_bound, "
-	          "Python's bisect), use a heap (heapq), or std::nth_element where one element is asked for.",
+	  .formula = "CPU time in C's, C++'s and Python's functions that sort, without comparisons "
+	             "of the user's own that are not inlined, as a share of the critical thread's "
+	             "time, or of all CPU time",
+	  .why = "Sorting a sequence that is in order except for one element costs as much as "
+	         "sorting all of it.",
+	  .advice = "Sort once, when the data is complete; insert in order (std::lower_bound, "
+	            "Python's bisect), use a heap (heapq), or std::nth_element for a single "
+	            "element.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SORT),
@@ -98,12 +98,13 @@ const struct rule rules_waste[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 30,
-	  .title = "compressing",
+	  .title = "compression",
 	  .formula = "CPU time in compressing data (zlib, bzip2, zstd, lz4), as a share of the "
 	             "critical thread's time, or of all CPU time where that is more",
-	  .why = "zlib's level 9 takes several times as long as level 1, for some percent less.",
-	  .advice = "Take a lower level (gzip and zipfile of Python have 9 and 6 by default), or "
-	            "zstd, which is faster at the same size; compress beside the work, in threads.",
+	  .why = "zlib's level 9 takes several times as long as level 1, for a few percent less "
+	         "size.",
+	  .advice = "Use a lower level (the defaults of Python's gzip and zipfile are 9 and 6), "
+	            "or zstd, which is faster at the same size; compress in other threads.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .within = { "PY-INTERP" },
@@ -114,14 +115,14 @@ const struct rule rules_waste[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .title = "work that grows with what is there already",
+	  .title = "quadratic work",
 	  .formula = "CPU time in looking for the ends of strings, in adding to a string that is "
 	             "copied for that, and in searching and shifting lists, as a share of the "
 	             "critical thread's time, or of all CPU time where that is more",
-	  .why = "Each step takes longer than the one before: twice the data take four times as "
+	  .why = "Each step takes longer than the one before: twice the data takes four times as "
 	         "long.",
-	  .advice = "Remember the end of the string, collect the parts and join them once, use a "
-	            "set or a dict to look things up, and collections.deque for queues.",
+	  .advice = "Remember the end of the string, collect parts and join them once, look "
+	            "things up in a set or dict, and use collections.deque for queues.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-COPY", "MEM-FAULT" },
@@ -133,13 +134,13 @@ const struct rule rules_waste[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
-	  .title = "waiting with a CPU",
+	  .title = "busy waiting",
 	  .formula =
 	          "CPU time in spin locks and sched_yield(), as a share of the critical thread's "
 	          "time, or of all CPU time where that is more",
-	  .why = "The CPU that asks again and again is missing where the work is done.",
-	  .advice =
-	          "Wait for the event itself: a condition variable, a semaphore, a futex, join().",
+	  .why = "The spinning CPU is missing where the work is done.",
+	  .advice = "Wait for the event itself: a condition variable, a semaphore, a futex, "
+	            "join().",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .within = { "CPU-SYS", "CPU-IMBALANCE" },
@@ -154,14 +155,15 @@ const struct rule rules_waste[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "CPU-SYS", "CPU-OVERSUB" },
-	  .title = "taking locks and waking threads",
+	  .title = "waking threads and handing over locks",
 	  .formula = "CPU time in locks and condition variables, in the kernel or not, as a share "
 	             "of the critical thread's time, or of all CPU time where that is more; not "
 	             "waiting for them",
-	  .why = "To put a thread to sleep and to wake it takes some microseconds of two CPUs, more "
-	         "than a small piece of work; threads that are woken together wait for one lock.",
-	  .advice = "Wake one thread for one piece of work (notify_one(), pthread_cond_signal()), "
-	            "not all; hand over several pieces at once; take a lock once for many of them; "
+	  .why = "Putting a thread to sleep and waking it takes microseconds of two CPUs, more "
+	         "than a small piece of work; threads that are woken together contend for one "
+	         "lock.",
+	  .advice = "Wake one thread per piece of work (notify_one(), pthread_cond_signal()), not "
+	            "all; hand over several pieces at once; take a lock once for many of them; "
 	            "start no more threads than there are CPUs.",
 	  .source = "our choice",
 	  .measure = measure_doing,
@@ -175,16 +177,16 @@ const struct rule rules_waste[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 30,
-	  .title = "mathematics in double precision",
+	  .title = "math functions in double precision",
 	  .formula = "CPU time in exp, log, pow, sin and their like of double, as a share of the "
 	             "critical thread's time, or of all CPU time",
-	  .why = "Those of float take half as long, and compilers can do four to sixteen of them at "
-	         "once.",
-	  .advice =
-	          "If seven digits will do, use float and expf(), logf(), powf(); -ffast-math (or "
-	          "-O3 with libmvec) does several at once. Small whole powers are "
-	          "multiplications, polynomials Horner's rule.",
+	  .why = "Single precision takes half as long, and compilers vectorize it 4 to 16 wide.",
+	  .advice = "If 7 digits are enough, use float and expf(), logf(), powf(); -ffast-math "
+	            "(or -O3 with libmvec) vectorizes the calls. Replace small integer powers by "
+	            "multiplications, polynomials by Horner's rule.",
 	  .source = "our choice",
+	  .part = 0.5,
+	  .part_from = "functions of float take half as long; not what vectors of them save",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(FLOAT64),
 	  .not_doing = ACTIVITY(PYTHON),

@@ -46,10 +46,8 @@ static bool is_named_so(const char *name)
 static bool is_libc(const struct profile *p, const struct location *location)
 {
 	const struct module *module = profile_module(p, location->module);
-	const char *name = module ? path_base(module->path) : "";
 
-	return strncmp(name, "libc.so", 7) == 0 || strncmp(name, "libc-2.", 7) == 0 ||
-	       strncmp(name, "libpthread", 10) == 0;
+	return origin_is_libc(module ? module->path : NULL);
 }
 
 // Its own name: that of the function that really stands there.

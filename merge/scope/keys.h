@@ -6,6 +6,8 @@
  * inlined) belongs to one key, and to the key of its line if that is wanted too.
  * Ops have frames only where they are asked for: else they are as if not there.
  * Code without a name is one key for each module. For the files of merge/ alone.
+ *
+ * The profile is borrowed until keys_fini(). One thread at a time.
  */
 #pragma once
 

@@ -13,6 +13,8 @@
  *	step, dot inlined in it              step
  *	op "forward", begun by step            «forward»
  *	step, dot inlined in it                  dot
+ *
+ * Profile and keys are borrowed until op_frames_fini(). Many threads may ask, once it is made.
  */
 #pragma once
 

@@ -10,7 +10,7 @@
 
 bool allocations_init(struct allocations *a)
 {
-	*a = (struct allocations){ .blocks_max = ALLOCATIONS_BLOCKS };
+	a->blocks_max = ALLOCATIONS_BLOCKS;
 	return hash_init(&a->index, 64);
 }
 
@@ -262,6 +262,16 @@ static void begin_exact(struct allocations *a)
 	a->at_peak = false;
 }
 
+// What a process says may be anything: at the ends of the range it stays there.
+static int64_t add_net(int64_t bytes, int64_t net)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(bytes, net, &sum))
+		return net < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
 void allocations_count(struct allocations *a, uint32_t process, const struct memory_event *event)
 {
 	struct allocating_process *p = process ? process_of(a, process) : NULL;
@@ -273,11 +283,11 @@ void allocations_count(struct allocations *a, uint32_t process, const struct mem
 	a->allocated_bytes += event->allocated_bytes;
 	a->freed_bytes += event->freed_bytes;
 	if (!p) {
-		a->end_bytes += net;
+		a->end_bytes = add_net(a->end_bytes, net);
 		return;
 	}
 	drop_live(a, positive(p->live_bytes));
-	p->live_bytes += net;
+	p->live_bytes = add_net(p->live_bytes, net);
 	a->live_bytes += positive(p->live_bytes);
 	if (a->live_bytes < a->peak_bytes)
 		leave_peak(a);
@@ -302,7 +312,7 @@ void allocations_end_process(struct allocations *a, uint32_t process)
 	}
 	if (a->exact)
 		drop_live(a, positive(p->live_bytes));
-	a->end_bytes += (int64_t)positive(p->live_bytes);
+	a->end_bytes = add_net(a->end_bytes, (int64_t)positive(p->live_bytes));
 	a->block_count -= p->used;
 	free(p->blocks);
 	*p = (struct allocating_process){ 0 };

@@ -65,7 +65,8 @@ struct allocations {
 
 #define ALLOCATIONS_BLOCKS (1u << 18)
 
-bool allocations_init(struct allocations *a); /* false if there is no memory */
+/* A is all zeros. False if there is no memory. */
+bool allocations_init(struct allocations *a);
 void allocations_fini(struct allocations *a);
 
 static inline bool allocations_is_empty(const struct allocations *a)

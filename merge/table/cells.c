@@ -70,6 +70,25 @@ bool cells_put(struct cells *c, const struct cell *cell)
 	return true;
 }
 
+// What CELL adds to the time up to TIME_NS since the origin.
+static double upto(const struct cells *c, const struct cell *cell, uint64_t time_ns)
+{
+	uint64_t bin = time_ns / c->width_ns;
+
+	if (bin >= CELLS_BINS)
+		return (double)(int64_t)cells_whole(c, cell);
+	uint32_t at = (uint32_t)bin;
+	double part = (double)(time_ns % c->width_ns) / (double)c->width_ns;
+	return (double)(int64_t)cells_between(c, cell, 0, at) +
+	       part * (double)(int64_t)cells_between(c, cell, at, at + 1);
+}
+
+double cells_within(const struct cells *c, const struct cell *cell, uint64_t from_ns,
+                    uint64_t to_ns)
+{
+	return upto(c, cell, to_ns) - upto(c, cell, from_ns);
+}
+
 static bool is_empty(const struct cell *cell)
 {
 	return !cell->ns && !cell->samples && !cell->rate;

@@ -85,6 +85,10 @@ static inline uint64_t cells_whole(const struct cells *c, const struct cell *cel
 	return cells_between(c, cell, 0, CELLS_BINS);
 }
 
+/* The same from FROM_NS to TO_NS since the origin: the time of a bin is even within it. */
+double cells_within(const struct cells *c, const struct cell *cell, uint64_t from_ns,
+                    uint64_t to_ns);
+
 /* Adds CELL as it is, e.g. from a file. False if there is no memory. */
 bool cells_put(struct cells *c, const struct cell *cell);
 

@@ -8,11 +8,11 @@
 
 #define VARINT_MAX 10 // bytes
 
-bool columns_init(struct columns *c, uint32_t width, uint32_t deltas)
+bool columns_init(struct columns *c, uint32_t width, uint32_t deltas, uint32_t room)
 {
-	*c = (struct columns){ .width = width, .deltas = deltas };
+	*c = (struct columns){ .width = width, .deltas = deltas, .room = room };
 	// Not zeroed: most tables fill but a little of it.
-	c->values = malloc((size_t)width * COLUMNS_ROWS * sizeof(*c->values));
+	c->values = malloc((size_t)width * room * sizeof(*c->values));
 	return c->values != NULL;
 }
 
@@ -32,7 +32,7 @@ static uint8_t *put_varint(uint8_t *at, uint64_t value)
 
 static uint8_t *put_column(const struct columns *c, uint32_t column, uint8_t *at)
 {
-	const uint64_t *values = &c->values[(size_t)column * COLUMNS_ROWS];
+	const uint64_t *values = &c->values[(size_t)column * c->room];
 	uint64_t before = 0;
 
 	for (uint32_t row = 0; row < c->rows; row++) {
@@ -118,7 +118,7 @@ bool columns_decode(struct columns *c, uint32_t rows, const void *bytes, size_t 
 {
 	const uint8_t *at = bytes, *end = at + size;
 
-	if (!rows || rows > COLUMNS_ROWS)
+	if (!rows || rows > c->room)
 		return false;
 	c->rows = rows;
 	for (uint32_t column = 0; at && column < c->width; column++)
@@ -128,7 +128,7 @@ bool columns_decode(struct columns *c, uint32_t rows, const void *bytes, size_t 
 
 bool columns_unpack(struct columns *c, uint32_t rows, const void *blob, size_t size)
 {
-	if (!rows || rows > COLUMNS_ROWS || size > UINT32_MAX)
+	if (!rows || rows > c->room || size > UINT32_MAX)
 		return false;
 	// What the varints can be at most; a stream that holds more is refused by uncompress().
 	uLongf plain_size = (uLongf)rows * c->width * VARINT_MAX;

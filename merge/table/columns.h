@@ -6,6 +6,8 @@
  * each value as a varint: seven bits a byte, the lowest first, the top bit
  * set on all but the last byte. A column that is marked holds differences to the value
  * before (the first to 0), zigzag: 0, -1, 1, -2, … become 0, 1, 2, 3, …
+ *
+ * A table owns its values. One thread at a time.
  */
 #pragma once
 
@@ -20,12 +22,12 @@
 struct columns {
 	uint32_t width;  /* columns */
 	uint32_t deltas; /* bit i: column i holds differences */
-	uint32_t rows;
-	uint64_t *values; /* [column * COLUMNS_ROWS + row] */
+	uint32_t rows, room;
+	uint64_t *values; /* [column * room + row] */
 };
 
-/* Room for COLUMNS_ROWS rows. False if there is no memory. */
-bool columns_init(struct columns *c, uint32_t width, uint32_t deltas);
+/* Room for ROOM rows, COLUMNS_ROWS at most. False if there is no memory. */
+bool columns_init(struct columns *c, uint32_t width, uint32_t deltas, uint32_t room);
 void columns_fini(struct columns *c);
 
 static inline void columns_at_scope_end(struct columns *c)
@@ -35,13 +37,14 @@ static inline void columns_at_scope_end(struct columns *c)
 
 static inline uint64_t *columns_at(struct columns *c, uint32_t column, uint32_t row)
 {
-	return &c->values[(size_t)column * COLUMNS_ROWS + row];
+	return &c->values[(size_t)column * c->room + row];
 }
 
 /* The blob of the rows, to be freed with free(); LEVEL is zlib's. NULL if there is no memory. */
 void *columns_pack(const struct columns *c, int level, size_t *size);
 
-/* Takes ROWS rows from BLOB. False if it does not hold just that, or if there is no memory. */
+/* Takes ROWS rows from BLOB. False if it does not hold just that, if these are more than there is
+   room for, or if there is no memory. */
 bool columns_unpack(struct columns *c, uint32_t rows, const void *blob, size_t size);
 
 /* The two halves of these: the bytes that are in the stream, and the stream. */

@@ -42,7 +42,7 @@ void slices_fini(struct slices *s)
 
 bool slices_columns(struct columns *c, uint32_t kind)
 {
-	if (columns_init(c, widths[kind], SLICES_DELTAS))
+	if (columns_init(c, widths[kind], SLICES_DELTAS, SLICES_BLOCK))
 		return true;
 	columns_fini(c);
 	return false;
@@ -91,7 +91,7 @@ static void seal(struct slices *s, uint32_t kind, struct slice_filling *f)
 
 static uint64_t value(const struct columns *c, uint32_t column, uint32_t row)
 {
-	return c->values[(size_t)column * COLUMNS_ROWS + row];
+	return c->values[(size_t)column * c->room + row];
 }
 
 static void fill(struct slice_filling *f, const struct slice *slice)

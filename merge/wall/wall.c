@@ -36,6 +36,11 @@ struct wall *wall_new(wall_told *told, void *context)
 	return w;
 }
 
+void wall_hear_times(struct wall *w, wall_timed *timed)
+{
+	w->timed = timed;
+}
+
 void wall_free(struct wall *w)
 {
 	if (!w)
@@ -154,12 +159,12 @@ void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag
 	h->process = process;
 	h->born_ns = h->since_ns = h->resolved_ns = h->folded_ns = time_ns;
 	h->state = THREAD_READY;
-	w->ready_count++;
-	w->first_ns = w->root ? min_ns(w->first_ns, time_ns) : time_ns;
-	if (!w->root) {
-		w->root = h;
+	if (!w->root)
 		w->busy_ns = time_ns;
-	}
+	wall_count_thread(w, h, time_ns);
+	w->first_ns = w->root ? min_ns(w->first_ns, time_ns) : time_ns;
+	if (!w->root)
+		w->root = h;
 	if (!p)
 		return;
 	p->live++;
@@ -256,10 +261,16 @@ static void advance(struct wall *w, uint64_t now_ns)
 }
 
 // What NODE's thread did while no other one ran or wanted to.
-static void add_alone(struct wall *w, uint32_t node, uint64_t ns)
+static void add_alone(struct wall *w, uint32_t node, uint64_t time_ns, uint64_t ns)
 {
 	uint64_t hashed = hash_mix(node);
 	uint32_t at;
+
+	wall_tell_time(w, &(struct wall_time_part){ .series = WALL_ALONE,
+	                                            .key = node,
+	                                            .from_ns = time_ns,
+	                                            .to_ns = time_ns,
+	                                            .weight_ns = (double)ns });
 
 	for (at = hash_start(&w->alone_index, hashed); w->alone_index.slots[at];
 	     at = hash_next(&w->alone_index, at))
@@ -278,11 +289,18 @@ static void add_alone(struct wall *w, uint32_t node, uint64_t ns)
 
 // Events.
 
-static void set_state(struct wall *w, struct history *h, enum thread_state state)
+static void set_state(struct wall *w, struct history *h, enum thread_state state, uint64_t time_ns)
 {
-	w->ready_count -= h->state == THREAD_READY;
-	w->ready_count += state == THREAD_READY;
 	h->state = state;
+	wall_count_thread(w, h, time_ns);
+}
+
+// H waits for a CPU, but only to see whether that one is done for which it spins.
+static bool waits_to_spin(const struct wall *w, const struct history *h)
+{
+	const struct history *v = h->spins && h->spun_on ? wall_find_thread(w, h->spun_on) : NULL;
+
+	return v && !v->spins && !v->ended;
 }
 
 void wall_span(struct wall *w, const struct span_event *span)
@@ -300,14 +318,49 @@ void wall_span(struct wall *w, const struct span_event *span)
 		raw.guess = wall_guess(w, h, span->cause, span->to_ns);
 		raw.inode = peers ? peers->inode : 0;
 	}
+	if (span->state == THREAD_READY && waits_to_spin(w, h)) {
+		raw.state = THREAD_BLOCKED;
+		raw.cause = METRIC_OFF_RUNNABLE;
+		raw.guess = h->spun_on;
+		raw.spins = true;
+	}
 	if (span->next == THREAD_RUNS)
 		wall_starts_running(w, h, span->to_ns);
 	else if (h->in_running)
 		wall_stops_running(w, h, span->to_ns);
 	wall_add_raw(w, h, &raw);
-	set_state(w, h, span->next);
+	set_state(w, h, span->next, span->to_ns);
 	h->since_ns = max_ns(span->to_ns, h->since_ns);
 	advance(w, span->to_ns);
+}
+
+// H was in a loop that spins at its last sample, PLACE, or not.
+static void take_spin(struct wall *w, struct history *h, struct place *place,
+                      const struct wall_stack *stack)
+{
+	h->abroad = stack->abroad;
+	const struct history *v = stack->spins ? wall_spun_on(w, h) : NULL;
+
+	h->spins = stack->spins;
+	wall_count_thread(w, h, place->from_ns);
+	h->spun_on = v ? v->number : 0;
+	if (!v) {
+		h->spin_edge = 0;
+		return;
+	}
+	place->spun_on = v->number;
+	place->spun_ready = !v->in_running;
+	place->via = wall_count_spin(w, h, place->node, v, place->weight_ns);
+	w->coverage.blocked_ns += place->weight_ns;
+	w->coverage.known_ns += place->weight_ns;
+	w->coverage.guessed_ns += place->weight_ns;
+}
+
+// No other thread works, or would if it had a CPU.
+static bool works_alone(const struct wall *w, const struct history *h)
+{
+	return h->in_running && !h->spins && w->running_count - w->spinning_count == 1 &&
+	       !w->ready_count;
 }
 
 void wall_stack(struct wall *w, const struct wall_stack *stack)
@@ -334,13 +387,18 @@ void wall_stack(struct wall *w, const struct wall_stack *stack)
 	}
 	struct place *place = deque_push(places, struct place);
 	if (place)
-		*place = (struct place){ stack->time_ns, stack->time_ns + stack->duration_ns,
-			                 stack->weight_ns, stack->node, stack->metric };
+		*place = (struct place){ .from_ns = stack->time_ns,
+			                 .to_ns = stack->time_ns + stack->duration_ns,
+			                 .weight_ns = stack->weight_ns,
+			                 .node = stack->node,
+			                 .metric = stack->metric };
 	w->incomplete |= !place;
 	if (!on_cpu)
 		return;
-	if (w->running_count == 1 && w->running[0] == h && !w->ready_count)
-		add_alone(w, stack->node, stack->weight_ns);
+	if (place)
+		take_spin(w, h, place, stack);
+	if (works_alone(w, h))
+		add_alone(w, stack->node, stack->time_ns, stack->weight_ns);
 	advance(w, stack->time_ns);
 }
 
@@ -401,7 +459,7 @@ void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)
 			wall_stops_running(w, h, time_ns);
 		wall_add_raw(w, h, &raw);
 	}
-	set_state(w, h, THREAD_GONE);
+	set_state(w, h, THREAD_GONE, time_ns);
 	h->ended = true;
 	h->ended_ns = max_ns(time_ns, h->born_ns);
 	if (!w->last_ended || h->ended_ns > w->last_ended->ended_ns)
@@ -482,6 +540,8 @@ void wall_move_nodes(struct wall *w, const uint32_t *map)
 		for (size_t k = 0; k < EDGE_PLACES; k++)
 			if (slot->places[k].node)
 				slot->places[k].node = map[slot->places[k].node - 1];
+		if (slot->drawn)
+			slot->drawn = map[slot->drawn - 1];
 	}
 }
 

@@ -19,6 +19,9 @@
  *
  *	spans, stacks, waits ──► raw ──► pieces (who ran, or why nobody) ──► bins (path, metric)
  *
+ * Who spins is on a CPU, and waits: its samples in such loops are another thread's that works in
+ * its process at that time; those in calls of MPI are another rank's that works outside of such.
+ *
  * Where a thread ran is known by its samples: its time in a wait goes to those that fall into the
  * wait; time of waits without one goes along with the next of the same two threads.
  *
@@ -45,6 +48,8 @@ struct wall_stack {
 	uint32_t thread, node;
 	enum metric metric;
 	uint64_t time_ns, duration_ns, weight_ns;
+	bool spins;  /* on a CPU, in a loop that waits for another thread */
+	bool abroad; /* SPINS: for another process, of those that were started by the same one */
 };
 
 /* Up to UNTIL_NS it was THREAD (0: unknown; WALL_NOBODY: nobody, the thread was woken and waited
@@ -81,9 +86,29 @@ struct wall_part {
 
 typedef void wall_told(void *context, const struct wall_part *part);
 
+/* What else is told as it passes, so that a window of the run has it, too. KEY is of which: */
+enum wall_series {
+	WALL_BUSY,       /* one more than the threads that were on CPUs at once */
+	WALL_WANTED,     /* 1: see struct wall_busy */
+	WALL_ALONE,      /* the node: see struct wall_alone */
+	WALL_WAITED,     /* the number of an edge: its ns, with the number of waits */
+	WALL_EDGE_WALL,  /* the same: its wall_ns */
+	WALL_EDGE_READY, /* the same: its wall_ready_ns */
+	WALL_SERIES
+};
+struct wall_time_part {
+	enum wall_series series;
+	uint32_t key, count;
+	uint64_t from_ns, to_ns;
+	double weight_ns;
+};
+
+typedef void wall_timed(void *context, const struct wall_time_part *part);
+
 /* Kinds of resources beside enum held_kind: a pipe or socket, by its inode. */
 #define WALL_DESCRIPTOR 32
 #define WALL_GIL        33 /* the lock of Python's interpreter */
+#define WALL_SPIN       34 /* a word in memory that another thread is to change */
 
 /* Waits of one thread at one node for one resource, by who was waited for. */
 struct wall_edge {
@@ -95,13 +120,15 @@ struct wall_edge {
 	struct frame made; /* the same */
 	uint32_t kind;
 	enum metric cause;
-	bool guessed; /* by who ran as the wait ended */
+	bool guessed;    /* by who ran as the wait ended */
+	uint32_t number; /* from 1, in the order in which they were met */
 	/* In who keeps it, 0 here: of RESOURCE; or else of where it was initialized. */
 	uint32_t name, file, line;
 	uint64_t ns, count, longest_ns;
-	uint64_t median_ns; /* within a fifth */
-	uint64_t wall_ns;   /* of the run's wall time, what came by such waits, and by no other
-	                       within them */
+	uint64_t median_ns;     /* within a fifth */
+	uint64_t wall_ns;       /* of the run's wall time, what came by such waits, and by no other
+	                           within them */
+	uint64_t wall_ready_ns; /* of that, while who was waited for had no CPU */
 };
 
 struct wall_coverage {
@@ -111,11 +138,12 @@ struct wall_coverage {
 	uint64_t late_ns;    /* of waits that were given up: who was waited for was not known yet */
 };
 
-/* How many threads of the run were on CPUs at once: for how long 0, 1, 2 … were, and from
-   WALL_BUSY_MAX on together. */
+/* How many threads of the run were on CPUs at once, without those that spun: for how long 0, 1, 2 …
+   were, and from WALL_BUSY_MAX on together. */
 #define WALL_BUSY_MAX 256
 struct wall_busy {
 	uint64_t ns[WALL_BUSY_MAX + 1];
+	uint64_t wanted_ns; /* of ns[1], while another thread was ready to run: they took turns */
 };
 
 /* Time of a thread at NODE while no other thread of the run was on a CPU, or ready to run. */
@@ -126,6 +154,9 @@ struct wall_alone {
 
 /* TOLD hears of the parts of wall time, soon after they have passed. NULL if there is no memory. */
 struct wall *wall_new(wall_told *told, void *context);
+
+/* TIMED hears of what has times besides. */
+void wall_hear_times(struct wall *w, wall_timed *timed);
 void wall_free(struct wall *w); /* NULL is fine */
 
 CLEANUP(wall, struct wall *, wall_free)

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-#define EDGES_MAX 32768
+#define EDGES_MAX  32768
+#define SURE_SHARE 0.1 // of the time of an edge, at one place for certain
 // Edges.
 
 static struct edge_slot *edge_slot(struct wall *w, const struct wall_edge *key)
@@ -58,21 +59,28 @@ static uint64_t median_of(const struct edge_slot *slot)
 	return min_ns(middle, slot->edge.longest_ns);
 }
 
-static void add_edge_place(struct edge_slot *slot, uint32_t node, double ns)
+static void add_edge_place(struct wall *w, struct edge_slot *slot, uint32_t node, double ns)
 {
 	size_t least = 0;
 
+	w->seed = w->seed * 1664525 + 1013904223;
+	slot->places_ns += ns;
+	if ((double)(w->seed >> 8) / (1 << 24) * slot->places_ns < ns)
+		slot->drawn = node;
+
 	for (size_t i = 0; i < EDGE_PLACES; i++) {
 		if (slot->places[i].node == node && slot->places[i].ns > 0) {
-			slot->places[i].ns += ns;
+			slot->places[i].ns += (float)ns;
 			return;
 		}
 		if (slot->places[i].ns < slot->places[least].ns)
 			least = i;
 	}
-	// What is there often stays, what comes once goes again (space saving).
+	// What is there often stays, what comes once goes again (space saving: Metwally, Agrawal
+	// and El Abbadi, 2005).
 	slot->places[least].node = node;
-	slot->places[least].ns += ns;
+	slot->places[least].more_ns = slot->places[least].ns;
+	slot->places[least].ns += (float)ns;
 }
 
 uint32_t wall_node_of_wait(const struct history *h, uint64_t from_ns)
@@ -95,8 +103,9 @@ static uint64_t overlap(uint64_t from_a, uint64_t to_a, uint64_t from_b, uint64_
 
 // V was blocked itself for a part of its time that no stack of a wait covers: it is taken to have
 // waited where it does mostly.
-static void add_loose_places(struct edge_slot *slot, const struct history *v, uint64_t from_ns,
-                             uint64_t to_ns, const uint64_t covered_ns[METRIC_COUNT])
+static void add_loose_places(struct wall *w, struct edge_slot *slot, const struct history *v,
+                             uint64_t from_ns, uint64_t to_ns,
+                             const uint64_t covered_ns[METRIC_COUNT])
 {
 	uint64_t blocked_ns[METRIC_COUNT] = { 0 };
 	size_t i = array_search(v->pieces.count, k,
@@ -116,8 +125,31 @@ static void add_loose_places(struct edge_slot *slot, const struct history *v, ui
 			    (!most || v->loose[k].ns > most->ns))
 				most = &v->loose[k];
 		if (most)
-			add_edge_place(slot, most->node, (double)(blocked_ns[m] - covered_ns[m]));
+			add_edge_place(w, slot, most->node,
+			               (double)(blocked_ns[m] - covered_ns[m]));
 	}
+}
+
+// Where H spun last before TIME_NS.
+static uint32_t node_of_spin(const struct history *h, uint64_t time_ns)
+{
+	const struct deque *s = &h->samples;
+	size_t i = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= time_ns);
+
+	while (i > 0 && !deque_at(s, struct place, i - 1)->spun_on)
+		i--;
+	return i > 0 ? deque_at(s, struct place, i - 1)->node : 0;
+}
+
+static void tell_wait(const struct wall *w, const struct edge_slot *slot, uint64_t from_ns,
+                      uint64_t to_ns, uint32_t count)
+{
+	wall_tell_time(w, &(struct wall_time_part){ .series = WALL_WAITED,
+	                                            .key = (uint32_t)(slot - w->edges) + 1,
+	                                            .count = count,
+	                                            .from_ns = from_ns,
+	                                            .to_ns = to_ns,
+	                                            .weight_ns = (double)(to_ns - from_ns) });
 }
 
 // Returns the edge's number; 0 if there are too many.
@@ -126,12 +158,14 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
                          uint32_t holder, bool guessed)
 {
 	struct wall_edge key = { .waiter = h->number,
-		                 .waiter_node = wall_node_of_wait(h, raw->from_ns),
+		                 .waiter_node = raw->spins ? node_of_spin(h, raw->from_ns)
+		                                           : wall_node_of_wait(h, raw->from_ns),
 		                 .holder = holder,
 		                 .resource = times ? times->resource : raw->inode,
 		                 .module = times ? times->module : 0,
 		                 .made = times ? times->made : (struct frame){ 0 },
-		                 .kind = times        ? times->kind
+		                 .kind = raw->spins   ? WALL_SPIN
+		                         : times      ? times->kind
 		                         : raw->inode ? WALL_DESCRIPTOR
 		                                      : 0,
 		                 .cause = (enum metric)raw->cause,
@@ -147,6 +181,7 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 	slot->edge.count++;
 	slot->edge.longest_ns = max_ns(slot->edge.longest_ns, ns);
 	slot->lengths[bin_of(ns)]++;
+	tell_wait(w, slot, from_ns, to_ns, 1);
 	if (!v)
 		return (uint32_t)(slot - w->edges) + 1;
 	size_t i = array_search(v->samples.count, k,
@@ -155,7 +190,7 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 		const struct place *place = deque_at(&v->samples, struct place, i);
 		if (place->from_ns > to_ns)
 			break;
-		add_edge_place(slot, place->node, (double)place->weight_ns);
+		add_edge_place(w, slot, place->node, (double)place->weight_ns);
 	}
 	i = array_search(v->waits.count, k, deque_at(&v->waits, struct place, k)->to_ns <= from_ns);
 	for (; i < v->waits.count; i++) {
@@ -164,10 +199,57 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 			break;
 		ns = overlap(place->from_ns, place->to_ns, from_ns, to_ns);
 		covered_ns[place->metric] += ns;
-		add_edge_place(slot, place->node, (double)ns);
+		add_edge_place(w, slot, place->node, (double)ns);
 	}
-	add_loose_places(slot, v, from_ns, to_ns, covered_ns);
+	add_loose_places(w, slot, v, from_ns, to_ns, covered_ns);
 	return (uint32_t)(slot - w->edges) + 1;
+}
+
+uint32_t wall_count_spin(struct wall *w, struct history *h, uint32_t node, const struct history *v,
+                         uint64_t ns)
+{
+	const struct wall_edge key = { .waiter = h->number,
+		                       .waiter_node = node,
+		                       .holder = v->number,
+		                       .kind = WALL_SPIN,
+		                       .cause = METRIC_ON_CPU,
+		                       .guessed = true };
+	struct edge_slot *slot = edge_slot(w, &key);
+	uint32_t edge = slot ? (uint32_t)(slot - w->edges) + 1 : 0;
+	bool goes_on = edge && h->spin_edge == edge;
+
+	h->spin_edge = edge;
+	if (!slot)
+		return 0;
+	if (goes_on)
+		slot->lengths[bin_of(h->spin_ns)]--;
+	else
+		slot->edge.count++;
+	h->spin_ns = goes_on ? h->spin_ns + ns : ns;
+	slot->lengths[bin_of(h->spin_ns)]++;
+	slot->edge.ns += ns;
+	tell_wait(w, slot, w->now_ns - min_ns(w->now_ns, ns), w->now_ns, !goes_on);
+	slot->edge.longest_ns = max_ns(slot->edge.longest_ns, h->spin_ns);
+	if (v->samples.count)
+		add_edge_place(w, slot, deque_last(&v->samples, struct place)->node, (double)ns);
+	return edge;
+}
+
+// Where the one that was waited for was most: what was seen there for certain, as of many paths the
+// last one may have the time of others; or else one by chance.
+static uint32_t most_frequent(const struct edge_slot *slot)
+{
+	uint32_t node = slot->drawn;
+	double most = SURE_SHARE * slot->places_ns;
+
+	for (size_t i = 0; i < EDGE_PLACES; i++) {
+		double ns = (double)slot->places[i].ns - (double)slot->places[i].more_ns;
+		if (ns <= most)
+			continue;
+		most = ns;
+		node = slot->places[i].node;
+	}
+	return node;
 }
 
 const struct wall_edge *wall_edges(const struct wall *w, size_t *count)
@@ -179,16 +261,14 @@ const struct wall_edge *wall_edges(const struct wall *w, size_t *count)
 		return NULL;
 	for (size_t i = 0; i < w->edge_count; i++) {
 		const struct edge_slot *slot = &w->edges[i];
-		size_t best = 0;
-		for (size_t k = 1; k < EDGE_PLACES; k++)
-			if (slot->places[k].ns > slot->places[best].ns)
-				best = k;
 		own->edges_seen[i] = slot->edge;
+		own->edges_seen[i].number = (uint32_t)i + 1;
 		own->edges_seen[i].waiter = wall_tag(w, slot->edge.waiter);
 		own->edges_seen[i].holder = wall_tag(w, slot->edge.holder);
-		own->edges_seen[i].holder_node = slot->places[best].node;
+		own->edges_seen[i].holder_node = most_frequent(slot);
 		own->edges_seen[i].median_ns = median_of(slot);
 		own->edges_seen[i].wall_ns = (uint64_t)slot->wall_ns;
+		own->edges_seen[i].wall_ready_ns = (uint64_t)slot->wall_ready_ns;
 	}
 	*count = w->edge_count;
 	return own->edges_seen;

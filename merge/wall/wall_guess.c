@@ -6,16 +6,46 @@
 
 // Who has just left its CPU may have been the one that woke another thread.
 #define JUST_NS (100 * NS_PER_US)
+
+// Of processes, between one that looks after others and those: launchers, shells.
+#define GENERATIONS 8
+
 // Who runs, and who may have woken whom.
 
 void wall_note_busy(struct wall *w, uint64_t time_ns)
 {
-	size_t busy = w->running_count < WALL_BUSY_MAX ? w->running_count : WALL_BUSY_MAX;
+	size_t busy = w->running_count - w->spinning_count;
 
+	busy = busy < WALL_BUSY_MAX ? busy : WALL_BUSY_MAX;
 	if (time_ns <= w->busy_ns)
 		return;
+	struct wall_time_part part = { .series = WALL_BUSY,
+		                       .key = (uint32_t)busy + 1,
+		                       .from_ns = w->busy_ns,
+		                       .to_ns = time_ns,
+		                       .weight_ns = (double)(time_ns - w->busy_ns) };
 	w->busy.ns[busy] += time_ns - w->busy_ns;
+	wall_tell_time(w, &part);
+	if (busy == 1 && w->ready_count) {
+		w->busy.wanted_ns += time_ns - w->busy_ns;
+		part.series = WALL_WANTED;
+		part.key = 1;
+		wall_tell_time(w, &part);
+	}
 	w->busy_ns = time_ns;
+}
+
+void wall_count_thread(struct wall *w, struct history *h, uint64_t time_ns)
+{
+	bool wants = h->state == THREAD_READY && !h->spins, idles = h->in_running && h->spins;
+
+	if (wants == h->wants && idles == h->idles)
+		return;
+	wall_note_busy(w, time_ns);
+	w->ready_count += (size_t)wants - (size_t)h->wants;
+	w->spinning_count += (size_t)idles - (size_t)h->idles;
+	h->wants = wants;
+	h->idles = idles;
 }
 
 void wall_starts_running(struct wall *w, struct history *h, uint64_t time_ns)
@@ -27,6 +57,7 @@ void wall_starts_running(struct wall *w, struct history *h, uint64_t time_ns)
 		return;
 	w->running[w->running_count++] = h;
 	h->in_running = true;
+	wall_count_thread(w, h, time_ns);
 }
 
 void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns)
@@ -42,6 +73,7 @@ void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns)
 		if (w->running[i] == h)
 			w->running[i] = w->running[--w->running_count];
 	h->in_running = false;
+	wall_count_thread(w, h, time_ns);
 }
 
 // The peers of the wait that began at H's since_ns; NULL: none are known.
@@ -70,11 +102,86 @@ static bool is_better(const struct history *v, const struct history *best)
 	return !best || v->running_since_ns < best->running_since_ns;
 }
 
+static bool may_end_spin(const struct wall *w, const struct history *v, const struct history *h)
+{
+	if (!h->abroad)
+		return may_wake(v, h, NULL);
+	const struct process *own = wall_find_process(w, h->process);
+	const struct process *other = wall_find_process(w, v->process);
+	return own && other && own != other && own->parent && own->parent == other->parent;
+}
+
+const struct history *wall_spun_on(const struct wall *w, const struct history *h)
+{
+	const struct history *best = NULL;
+
+	for (size_t i = 0; i < w->running_count; i++) {
+		const struct history *v = w->running[i];
+		if (!v->spins && may_end_spin(w, v, h) && is_better(v, best))
+			best = v;
+	}
+	for (size_t i = 0; !best && w->ready_count && i < w->active_count; i++)
+		if (w->active[i]->wants && may_end_spin(w, w->active[i], h))
+			best = w->active[i];
+	// Or would not spin any more, if it had a CPU.
+	const struct history *last = h->spun_on ? wall_find_thread(w, h->spun_on) : NULL;
+	return best || !last || last->state != THREAD_READY ? best : last;
+}
+
 static uint32_t guess_child(const struct wall *w, const struct history *h)
 {
 	const struct process *p = wall_find_process(w, h->process);
 
 	return p && p->child_ended_ns >= h->since_ns ? p->ended_child : 0;
+}
+
+// The child of PROCESS that NUMBER is, or descends from; NULL: it does not.
+static const struct process *child_of(const struct wall *w, uint32_t process, uint32_t number)
+{
+	const struct process *p = wall_find_process(w, number);
+
+	for (int i = 0; p && i < GENERATIONS; i++, p = wall_find_process(w, p->parent))
+		if (p->parent == process)
+			return p;
+	return NULL;
+}
+
+// In which waits a program may look after others: as it sleeps, and polls what nobody else of the
+// run has, as make does for a free job and until SIGCHLD comes.
+static bool is_looked_after(enum metric cause)
+{
+	return cause == METRIC_OFF_SLEEP || cause == METRIC_OFF_NET || cause == METRIC_OFF_PIPE;
+}
+
+// A program that sleeps while those that it has started work looks after them from time to time, as
+// torchrun does: what it waits for is the first thread of the one that works for longest, or would
+// if it had a CPU, or has worked in the meantime. If none of them has, it waits for its own
+// reasons.
+static uint32_t guess_worker(struct wall *w, const struct history *h)
+{
+	const struct process *own = wall_find_process(w, h->process), *child = NULL;
+	const struct history *best = NULL;
+	uint32_t ended = guess_child(w, h);
+
+	if (ended)
+		return ended; // which SIGCHLD tells of
+	if (!own || own->first_thread != h->number)
+		return 0;
+	for (size_t i = 0; i < w->active_count; i++) {
+		const struct history *v = w->active[i];
+		bool works = v->in_running && !v->spins;
+		bool worked = v->wants || v->stopped_ns > h->since_ns;
+		bool best_works = best && best->in_running && !best->spins;
+		if (v->process == h->process || (!works && !worked) ||
+		    (best && (best_works > works || (best_works == works && !is_better(v, best)))))
+			continue;
+		const struct process *of = child_of(w, h->process, v->process);
+		if (!of || !of->live || !of->first_thread)
+			continue;
+		best = v;
+		child = of;
+	}
+	return child ? child->first_thread : 0;
 }
 
 // Who may have ended the wait of H that ends at AT_NS: a thread that ran then or has just stopped,
@@ -88,7 +195,7 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 	if (cause == METRIC_OFF_CHILD)
 		return guess_child(w, h);
 	if (cause != METRIC_OFF_LOCK && !peers)
-		return 0;
+		return is_looked_after(cause) ? guess_worker(w, h) : 0;
 	for (size_t i = 0; i < w->running_count; i++) {
 		const struct history *v = w->running[i];
 		if (may_wake(v, h, peers) && v->running_since_ns < at_ns && is_better(v, best))
@@ -105,8 +212,12 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 	// On a busy machine whoever has woken it may be long gone when it gets a CPU.
 	const struct process *p = wall_find_process(w, peers ? peers->processes[0] : h->process);
 	const struct history *last = p ? wall_find_thread(w, p->last_stopped) : NULL;
+	uint32_t other = !p ? 0 : p->last_stopped ? p->last_stopped : p->first_thread;
+	if (peers && other && other != h->number)
+		return other;
+	// Both ends are its own: no other thread of the run writes there.
 	if (peers)
-		return !p ? 0 : p->last_stopped ? p->last_stopped : p->first_thread;
+		return is_looked_after(cause) ? guess_worker(w, h) : 0;
 	// Of its own process it must have run meanwhile, as else somebody unknown has.
 	return last && last != h && last->stopped_ns > h->since_ns ? last->number : 0;
 }

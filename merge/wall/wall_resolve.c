@@ -7,7 +7,8 @@
 // A wait is told by its thread, once that runs again: so long its span waits for that.
 #define LAG_NS (5 * NS_PER_MS)
 
-// And so long it takes it at most, on a CPU.
+// And so long it takes it at most, on a CPU. Who is woken and finds the lock taken by another one
+// waits on: it has not told of anything yet.
 #define TELLING_NS NS_PER_MS
 
 // So long a wait that timed out waits for the one that takes it up again.
@@ -308,19 +309,24 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 static bool others_can_end(const struct raw *raw)
 {
 	return raw->cause == METRIC_OFF_LOCK || raw->cause == METRIC_OFF_CHILD ||
-	       raw->cause == METRIC_OFF_PIPE || raw->inode;
+	       raw->cause == METRIC_OFF_PIPE || raw->inode || raw->spins ||
+	       ((raw->cause == METRIC_OFF_SLEEP || raw->cause == METRIC_OFF_NET) && raw->guess);
 }
 
-// How long H has been on a CPU since its first raw span.
+// The longest that H has been on CPUs between two waits since its first raw span.
 static uint64_t ran_since(const struct wall *w, const struct history *h)
 {
-	uint64_t ns = h->state == THREAD_RUNS ? w->now_ns - min_ns(h->since_ns, w->now_ns) : 0;
+	uint64_t ns = 0, most_ns = 0;
 
 	for (size_t i = 1; i < h->raw.count; i++) {
 		const struct raw *raw = deque_at(&h->raw, struct raw, i);
+		ns = raw->state == THREAD_BLOCKED ? 0 : ns;
 		ns += raw->state == THREAD_RUNS ? raw->to_ns - raw->from_ns : 0;
+		most_ns = max_ns(most_ns, ns);
 	}
-	return ns;
+	ns = h->state == THREAD_BLOCKED ? 0 : ns;
+	ns += h->state == THREAD_RUNS ? w->now_ns - min_ns(h->since_ns, w->now_ns) : 0;
+	return max_ns(most_ns, ns);
 }
 
 // What a thread waited for is told by itself, once it runs again, for which it may lack a CPU.

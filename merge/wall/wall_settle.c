@@ -59,8 +59,21 @@ void wall_settle(struct wall *w, struct history *h, const struct wall_part *part
 		return;
 	if (h == w->root && !origin.own)
 		wall_tell(w, part);
-	if (h == w->root && origin.via)
-		w->edges[origin.via - 1].wall_ns += part->weight_ns;
+	if (h == w->root && origin.via) {
+		struct edge_slot *edge = &w->edges[origin.via - 1];
+		struct wall_time_part time = { .series = WALL_EDGE_WALL,
+			                       .key = origin.via,
+			                       .from_ns = part->from_ns,
+			                       .to_ns = part->to_ns,
+			                       .weight_ns = part->weight_ns };
+		edge->wall_ns += part->weight_ns;
+		wall_tell_time(w, &time);
+		if (part->metric == METRIC_OFF_RUNNABLE) {
+			edge->wall_ready_ns += part->weight_ns;
+			time.series = WALL_EDGE_READY;
+			wall_tell_time(w, &time);
+		}
+	}
 	const struct bin_rules rules = { w->width_ns, paths_max(w), &w->seed };
 	w->incomplete |= !history_bin(h, &rules, part, origin.via);
 	w->folds += h->folds.count - before;
@@ -172,6 +185,46 @@ static void keep_carry(struct wall *w, struct history *h, const struct piece *pi
 		settle_loosely(w, h, c, false);
 }
 
+// Where V was next to TIME_NS, when it worked; NULL: it is not known.
+static const struct place *place_near(const struct history *v, uint64_t time_ns)
+{
+	const struct deque *s = &v->samples;
+	size_t next = array_search(s->count, i, deque_at(s, struct place, i)->from_ns < time_ns);
+	const struct place *best = NULL;
+
+	for (size_t i = next ? next - 1 : 0; i <= next && i < s->count; i++) {
+		const struct place *p = deque_at(s, struct place, i);
+		uint64_t off = max_ns(p->from_ns, time_ns) - min_ns(p->from_ns, time_ns);
+		if (!p->spun_on && (!best || off < max_ns(best->from_ns, time_ns) -
+		                                             min_ns(best->from_ns, time_ns)))
+			best = p;
+	}
+	return best;
+}
+
+// PART, at PLACE, is of a thread that spun: it is that of who was waited for. False: that one has
+// no place.
+static bool settle_spin(struct wall *w, struct history *h, const struct piece *piece,
+                        const struct place *place, const struct wall_part *part)
+{
+	const struct history *v = wall_find_thread(w, place->spun_on);
+	const struct place *near = v ? place_near(v, place->from_ns) : NULL;
+	struct wall_part spun = *part;
+
+	if (!near)
+		return false;
+	if (h == w->root && piece->own) {
+		spun.minus = true;
+		wall_tell(w, &spun);
+		spun.minus = false;
+	}
+	spun.thread = v->number;
+	spun.node = near->node;
+	spun.metric = place->spun_ready ? METRIC_OFF_RUNNABLE : METRIC_ON_CPU;
+	wall_settle(w, h, &spun, (struct origin){ false, place->via ? place->via : piece->via });
+	return true;
+}
+
 // The samples that fall into a piece share its time, and what was carried along.
 static void settle_run(struct wall *w, struct history *h, const struct piece *piece)
 {
@@ -201,7 +254,8 @@ static void settle_run(struct wall *w, struct history *h, const struct piece *pi
 		part.metric = (enum metric)place->metric;
 		part.from_ns = part.to_ns = min_ns(place->from_ns, piece->to_ns - 1);
 		part.weight_ns = (ns + carried) * (double)place->weight_ns / all;
-		wall_settle(w, h, &part, origin_of(piece));
+		if (!place->spun_on || !settle_spin(w, h, piece, place, &part))
+			wall_settle(w, h, &part, origin_of(piece));
 	}
 	if (c)
 		c->ns = 0;
@@ -247,6 +301,40 @@ static void settle_wait(struct wall *w, struct history *h, const struct piece *p
 		keep_carry(w, h, piece, (double)(piece->to_ns - at_ns));
 }
 
+// When PIECE comes to its first place: up to there its time is only carried along. UINT64_MAX: it
+// comes to none.
+static uint64_t first_place_ns(const struct wall *w, const struct piece *piece)
+{
+	const struct history *owner = wall_find_thread(w, piece->owner);
+
+	if (!owner)
+		return UINT64_MAX;
+	if (piece->state == THREAD_RUNS) {
+		const struct deque *s = &owner->samples;
+		size_t i = array_search(s->count, k,
+		                        deque_at(s, struct place, k)->from_ns <= piece->from_ns);
+		return i < s->count ? deque_at(s, struct place, i)->from_ns : UINT64_MAX;
+	}
+	for (size_t i = 0; i < LOOSE_MAX; i++)
+		if (owner->loose[i].state == piece->state)
+			return piece->from_ns; // there what is carried goes, from time to time
+	const struct deque *waits = &owner->waits;
+	size_t i = array_search(waits->count, k,
+	                        deque_at(waits, struct place, k)->to_ns <= piece->from_ns);
+	return i < waits->count ? deque_at(waits, struct place, i)->from_ns : UINT64_MAX;
+}
+
+// Where the part of PIECE ends that is settled at once: no part has places in two bins.
+static uint64_t part_end_ns(const struct wall *w, const struct piece *piece)
+{
+	uint64_t next_ns = (piece->from_ns / w->width_ns + 1) * w->width_ns;
+
+	if (next_ns <= piece->from_ns || next_ns >= piece->to_ns)
+		return piece->to_ns;
+	uint64_t place_ns = first_place_ns(w, piece);
+	return min_ns(piece->to_ns, max_ns(next_ns, place_ns / w->width_ns * w->width_ns));
+}
+
 // H's pieces up to UNTIL_NS become bins.
 void wall_fold(struct wall *w, struct history *h, uint64_t until_ns)
 {
@@ -257,11 +345,8 @@ void wall_fold(struct wall *w, struct history *h, uint64_t until_ns)
 		struct piece part = *piece;
 		if (piece->from_ns >= until_ns)
 			break;
-		// No part is in two bins.
 		part.to_ns = min_ns(part.to_ns, until_ns);
-		uint64_t next_ns = (part.from_ns / w->width_ns + 1) * w->width_ns;
-		if (next_ns > part.from_ns)
-			part.to_ns = min_ns(part.to_ns, next_ns);
+		part.to_ns = part_end_ns(w, &part);
 		if (part.state == THREAD_RUNS)
 			settle_run(w, h, &part);
 		else

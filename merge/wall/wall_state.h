@@ -79,6 +79,7 @@ struct raw {
 	uint64_t from_ns, to_ns;
 	uint32_t guess; /* thread that may have ended it; 0: nobody is known */
 	uint64_t inode; /* of the pipe or socket by which it did; 0: none */
+	bool spins;     /* it had no CPU, to spin on */
 	uint8_t state, cause;
 };
 
@@ -88,6 +89,10 @@ struct place {
 	uint64_t weight_ns;
 	uint32_t node;
 	uint32_t metric;
+	/* It spun: another thread that worked then, or was ready to; 0: it did not, or there was
+	   none. VIA is the edge to that one. */
+	uint32_t spun_on, via;
+	bool spun_ready; /* that one had no CPU */
 };
 
 /* Where a thread was at times that are not told: how much of its time in STATE was at NODE. */
@@ -147,7 +152,13 @@ struct history {
 	uint64_t running_since_ns, stopped_ns; /* its last, or present, time on a CPU */
 	struct peers_kept peers;               /* of its last wait that has some */
 	struct ender enders[ENDERS];
-	bool in_running; /* it is in the list of those */
+	bool in_running;    /* it is in the list of those */
+	bool spins;         /* it did in its last sample */
+	bool abroad;        /* the same: for another process */
+	bool wants, idles;  /* it is counted as ready, as one of those that run and spin */
+	uint32_t spin_edge; /* of its last sample; 0: it did not spin, or for nobody */
+	uint32_t spun_on;   /* the same: see struct place */
+	uint64_t spin_ns;   /* of its last samples in a row by that edge */
 	bool ended;
 	uint64_t ended_ns;
 	uint64_t resolved_ns, folded_ns;
@@ -177,7 +188,7 @@ struct process {
 };
 
 /* Where the waited-for thread ran, in one edge: the most frequent places. */
-#define EDGE_PLACES 4
+#define EDGE_PLACES 8
 
 /* Waits by length, two bins to each doubling, from 1 µs on. */
 #define EDGE_BINS     56
@@ -185,12 +196,15 @@ struct process {
 
 struct edge_slot {
 	struct wall_edge edge; /* as callers see it, once they ask */
-	double wall_ns;
+	double wall_ns, wall_ready_ns;
 	uint32_t lengths[EDGE_BINS];
 	struct {
 		uint32_t node;
-		double ns;
+		float ns, more_ns; /* MORE_NS of them may be of places that it has taken the place
+		                      of */
 	} places[EDGE_PLACES];
+	double places_ns; /* of all places */
+	uint32_t drawn;   /* one of them, by their times */
 };
 
 /* All that is kept of a thread that has ended, once nobody can wait for it any more. */
@@ -201,6 +215,7 @@ struct known_thread {
 
 struct wall {
 	wall_told *told;
+	wall_timed *timed; /* NULL: nobody wants to know */
 	void *context;
 	struct known_thread *threads;
 	size_t thread_count, thread_capacity;
@@ -216,7 +231,9 @@ struct wall {
 	uint64_t minus_ns[METRIC_COUNT]; /* of its waits, whose stacks are to come */
 	struct history **running;
 	size_t running_count, running_capacity;
-	size_t ready_count;        /* threads that wait for a CPU, as far as is known at the time */
+	size_t ready_count; /* threads that wait for a CPU, to work, as far as is known at the time
+	                     */
+	size_t spinning_count;     /* of RUNNING, those that spin */
 	uint32_t stopped[STOPPED]; /* that left their CPUs last */
 	uint32_t stopped_at;
 	struct history **unresolved; /* with raw spans */
@@ -232,12 +249,18 @@ struct wall {
 	struct hash edge_index;
 	struct wall_coverage coverage;
 	struct wall_busy busy;
-	uint64_t busy_ns; /* when the number of running threads changed last */
+	uint64_t busy_ns; /* when the number of threads that run, or are ready to, changed last */
 	struct wall_alone *alone;
 	size_t alone_count, alone_capacity;
 	struct hash alone_index;
 	bool incomplete;
 };
+
+static inline void wall_tell_time(const struct wall *w, const struct wall_time_part *part)
+{
+	if (w->timed)
+		w->timed(w->context, part);
+}
 
 static inline uint64_t min_ns(uint64_t a, uint64_t b)
 {
@@ -258,11 +281,19 @@ uint32_t wall_tag(const struct wall *w, uint32_t number);
 
 /* wall_guess.c */
 
+/* H's state, or whether it spins, has changed, at TIME_NS: it counts as what it is now. */
+void wall_count_thread(struct wall *w, struct history *h, uint64_t time_ns);
+
+/* Who works in the process of H, which spins, or beside that: of several the one that has run for
+   longest, or else one that is ready to. NULL: nobody. */
+const struct history *wall_spun_on(const struct wall *w, const struct history *h);
+
 /* H is on a CPU from TIME_NS on, or no longer. */
 void wall_starts_running(struct wall *w, struct history *h, uint64_t time_ns);
 void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns);
 
-/* The time up to TIME_NS goes to so many threads on CPUs. */
+/* The time up to TIME_NS goes to so many threads on CPUs, before their number changes, or that of
+   those that wait for one. */
 void wall_note_busy(struct wall *w, uint64_t time_ns);
 
 /* The peers of the wait that began at H's since_ns; NULL: none are known. */
@@ -295,6 +326,11 @@ uint32_t wall_node_of_wait(const struct history *h, uint64_t from_ns);
 uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct raw *raw,
                          const struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
                          uint32_t holder, bool guessed);
+
+/* H, at NODE, spun for NS more until V had done something. Returns the edge's number; 0 if there
+   are too many. */
+uint32_t wall_count_spin(struct wall *w, struct history *h, uint32_t node, const struct history *v,
+                         uint64_t ns);
 
 /* wall_settle.c */
 

@@ -8,7 +8,11 @@
 
 bool wall_time_init(struct wall_time *t)
 {
-	return cells_init(&t->plus) && cells_init(&t->minus);
+	bool ok = cells_init(&t->plus) && cells_init(&t->minus);
+
+	for (int i = 0; ok && i < WALL_TABLES; i++)
+		ok = cells_init(&t->times[i]);
+	return ok;
 }
 
 void wall_time_fini(struct wall_time *t)
@@ -17,6 +21,8 @@ void wall_time_fini(struct wall_time *t)
 	cells_fini(&t->plus);
 	cells_fini(&t->minus);
 	cells_fini(&t->cells);
+	for (int i = 0; i < WALL_TABLES; i++)
+		cells_fini(&t->times[i]);
 	free(t->edges);
 	free(t->alone);
 	*t = (struct wall_time){ 0 };
@@ -30,6 +36,8 @@ void wall_time_move_nodes(struct wall_time *t, const uint32_t *map)
 		cells_move_nodes(&t->plus, map);
 	if (t->minus.count)
 		cells_move_nodes(&t->minus, map);
+	if (t->times[WALL_ALONE_TIMES].count)
+		cells_move_nodes(&t->times[WALL_ALONE_TIMES], map);
 	for (size_t i = 0; i < t->alone_count; i++)
 		t->alone[i].node = map[t->alone[i].node - 1];
 	for (size_t i = 0; i < t->edge_count; i++) {
@@ -237,6 +245,8 @@ bool wall_time_sum(struct wall_time *t, const struct cells *own, const struct pa
 	width = t->minus.width_ns > width ? t->minus.width_ns : width;
 	cells_fini(&t->cells);
 	bool ok = cells_init(&t->cells);
+	if (t->rank)
+		memset(is_own, 0, paths->count);
 	t->cells.origin_ns = of_root.origin_ns = minus.origin_ns = own->origin_ns;
 	t->cells.width_ns = of_root.width_ns = minus.width_ns = width;
 	ok = ok && add_cells(&of_root, own, is_own) && add_cells(&minus, &t->minus, NULL) &&

@@ -15,9 +15,25 @@
 #include "merge/table/paths.h"
 #include "merge/wall/wall.h"
 
+enum wall_table {
+	WALL_BUSY_TIMES,
+	WALL_ALONE_TIMES,
+	WALL_EDGE_TIMES,
+	WALL_TABLES
+};
+
+static inline enum wall_table wall_table_of(enum wall_series series)
+{
+	return series <= WALL_WANTED  ? WALL_BUSY_TIMES
+	       : series == WALL_ALONE ? WALL_ALONE_TIMES
+	                              : WALL_EDGE_TIMES;
+}
+
 struct wall_time {
 	struct wall *live; /* while events come; NULL before, and of a profile that was read */
 	uint32_t root;     /* slot of the run's thread; 0: nothing is known */
+	uint32_t rank;     /* of a merged profile: all is of that rank (index + 1), and PLUS is all
+	                      of its wall time, whatever its own thread did; else 0 */
 	struct cells plus, minus; /* by node and metric */
 	struct cells cells;       /* by node and what its thread did: made by wall_time_sum() */
 	struct wall_edge *edges;  /* threads by their slots; by time, most first */
@@ -26,6 +42,11 @@ struct wall_time {
 	struct wall_busy busy;
 	struct wall_alone *alone; /* most time first */
 	size_t alone_count;
+	/* When that was, in few bins, by wall_table_of(); not of a profile that does not say it. By
+	   threads at once and one, by node, by edge (the place in EDGES, from 1): metrics are
+	   series of enum wall_series. */
+	struct cells times[WALL_TABLES];
+	bool has_times;
 	double plus_rest_ns, minus_rest_ns; /* less than a whole nanosecond */
 	uint64_t minus_ns[METRIC_COUNT];    /* of MINUS, at no node: waits of the run's thread
 	                                       without a stack */

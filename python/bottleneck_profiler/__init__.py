@@ -9,6 +9,11 @@
     @bn.range("forward")            # the same of each call; the name may be left out
     def forward(x): ...
 
+    async with bn.range("fetch"):   # while a task waits others run: a range of the process
+        ...
+    number = bn.range_start("request")
+    bn.range_end(number)            # in whatever thread or task
+
     for batch in loader:
         bn.mark_step()              # a step ends, and the next one begins
         ...
@@ -18,14 +23,18 @@
 Where the program does not run under bottleneck all of them do nothing. In a notebook
 "%load_ext bottleneck_profiler" adds the magic %%bottleneck, which profiles a cell.
 """
+import atexit
+import contextvars
 import functools
+import os
 
-__all__ = ["range", "start", "stop", "mark_step", "is_profiled"]
+__all__ = ["range", "range_start", "range_end", "start", "stop", "mark_step", "is_profiled"]
 __version__ = "0.2.0"
 
 
-# Flags of code: generators, coroutines, asynchronous generators.
-_WAITS = 0x20 | 0x80 | 0x200
+# Flags of code: coroutines, and generators, also asynchronous ones.
+_COROUTINE = 0x80
+_GENERATES = 0x20 | 0x200
 
 
 def _find():
@@ -36,17 +45,22 @@ def _find():
         agent = ctypes.PyDLL(None)
         found = [getattr(agent, "bottleneck_agent_" + name)
                  for name in ("python_range_begin", "range_end", "python_mark_step", "python_start",
-                              "python_stop")]
+                              "python_stop", "python_range_start", "range_end_id")]
     except (ImportError, OSError, AttributeError):
         return None
-    found[0].argtypes = [ctypes.c_char_p]
     for function in found:
         function.restype = None
+    found[0].argtypes = found[5].argtypes = [ctypes.c_char_p]
+    found[5].restype = ctypes.c_uint64
+    found[6].argtypes = [ctypes.c_uint64]
     return found
 
 
 _agent = _find()
-_begin, _end, _mark_step, _start, _stop = _agent or [None] * 5
+_begin, _end, _mark_step, _start, _stop, _range_start, _range_end = _agent or [None] * 7
+
+# Numbers of the ranges that a task has entered with "async with", the innermost last.
+_entered = contextvars.ContextVar("bottleneck_profiler_ranges", default=())
 
 
 def is_profiled():
@@ -62,8 +76,9 @@ class range:  # pylint: disable=redefined-builtin
     """A named range of the calling thread: a context manager, and a decorator of functions.
 
     Ranges of a thread nest. One object may be entered again before it is left. A range must be left
-    in the thread that has entered it, so coroutines and generators cannot be decorated: other code of
-    the thread runs while they wait. Within them, "with" is right around what does not wait.
+    in the thread that has entered it, and other code of the thread runs while a coroutine waits: there
+    "with" is right around what does not wait, and "async with" around what does. That, and a decorated
+    coroutine, is a range of the process, as of range_start(). Generators cannot be decorated.
     """
 
     __slots__ = ("name", "_text")
@@ -83,6 +98,15 @@ class range:  # pylint: disable=redefined-builtin
 
         def __exit__(self, *unused):
             _end()
+
+        async def __aenter__(self):
+            _entered.set(_entered.get() + (_range_start(self._text),))
+            return self
+
+        async def __aexit__(self, *unused):
+            *others, number = _entered.get()
+            _entered.set(tuple(others))
+            _range_end(number)
     else:
         def __enter__(self):
             return self
@@ -90,9 +114,15 @@ class range:  # pylint: disable=redefined-builtin
         def __exit__(self, *unused):
             pass
 
+        async def __aenter__(self):
+            return self
+
+        async def __aexit__(self, *unused):
+            pass
+
     def __call__(self, function):
         code = getattr(function, "__code__", None)
-        if code is not None and code.co_flags & _WAITS:
+        if code is not None and code.co_flags & _GENERATES:
             raise TypeError(f"bottleneck_profiler.range cannot decorate {function.__qualname__}(): other "
                             "code of its thread runs while it waits")
         if not _agent:
@@ -100,6 +130,8 @@ class range:  # pylint: disable=redefined-builtin
         text = self._text
         if text is None:
             text = _encode(function.__qualname__)
+        if code is not None and code.co_flags & _COROUTINE:
+            return _decorate_coroutine(function, text)
 
         @functools.wraps(function)
         def within_range(*args, **kwargs):
@@ -110,6 +142,29 @@ class range:  # pylint: disable=redefined-builtin
                 _end()
 
         return within_range
+
+
+def _decorate_coroutine(function, text):
+    @functools.wraps(function)
+    async def within_range(*args, **kwargs):
+        number = _range_start(text)
+        try:
+            return await function(*args, **kwargs)
+        finally:
+            _range_end(number)
+
+    return within_range
+
+
+def range_start(name=None):
+    """A range begins, which any thread or task ends. Returns its number, which range_end() needs."""
+    return _range_start(None if name is None else _encode(name)) if _agent else 0
+
+
+def range_end(number):
+    """The range of that number ends, wherever it was started; one that has ended is ignored."""
+    if _agent:
+        _range_end(number)
 
 
 def mark_step():
@@ -128,6 +183,18 @@ def stop():
     """Recording pauses, for the whole run, and the last step ends. The program runs on."""
     if _agent:
         _stop()
+
+
+def _measure_empty():
+    """What a range costs from Python: at the end of a program that "bottleneck bench --range" runs."""
+    for number in (*"0123456789",) * 40:
+        with range("bottleneck: empty, in Python"):
+            pass
+        sum(map(int, number * 50))  # a range among others is not as warm as a row of them
+
+
+if _agent and "BOTTLENECK_EMPTY_RANGES" in os.environ:
+    atexit.register(_measure_empty)
 
 
 def load_ipython_extension(shell):

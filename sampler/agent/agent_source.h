@@ -3,7 +3,7 @@
  * What rungs 3 and 4 share: a source that follows the target through /proc and,
  * with a directory, reads the agents' rings.
  *
- * One thread at a time.
+ * Whoever opens a source closes it; DIRECTORY is read when it is opened. One thread at a time.
  */
 #pragma once
 

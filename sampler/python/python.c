@@ -35,8 +35,10 @@ struct python_line_memory {
 
 static void forget_objects(struct python_objects *o)
 {
+	// Of numbers that come from the target most may stand for nothing.
 	for (uint32_t i = 0; i < o->count; i++)
-		free(o->objects[i].table);
+		if (o->objects[i].table)
+			free(o->objects[i].table);
 	free(o->objects);
 }
 

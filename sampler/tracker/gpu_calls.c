@@ -45,6 +45,11 @@ struct waiting {
 	} record;
 };
 
+// What is crowded out by another place has no look.
+struct latest {
+	uint64_t place, look;
+};
+
 struct gpu_calls {
 	const struct sampler_sink *sink;
 	struct correlations calls;
@@ -54,9 +59,7 @@ struct gpu_calls {
 	struct hash site_index;
 	struct stack_copy *stacks;
 	size_t stack_count, stack_capacity;
-	struct latest {
-		uint64_t place, look;
-	} latest[LATEST];        // by place, hashed: what is crowded out has no look
+	struct latest *latest;   // [LATEST] by place, hashed; NULL: there was no site yet
 	struct waiting *waiting; // a ring of WAITING_MAX; NULL: nothing has waited yet
 	uint32_t first_waiting, waiting_count;
 	struct frame frames[STACK_MAX_FRAMES];
@@ -83,6 +86,7 @@ void gpu_calls_free(struct gpu_calls *c)
 	}
 	free(c->stacks);
 	free(c->sites);
+	free(c->latest);
 	free(c->waiting);
 	correlations_fini(&c->calls);
 	hash_fini(&c->site_index);
@@ -157,7 +161,10 @@ void gpu_calls_site(struct gpu_calls *c, const struct process *process,
 		.process = process->number,
 	};
 	uint64_t place = place_of(made.process, made.caller, made.stack);
-	c->latest[place >> 8 & (LATEST - 1)] = (struct latest){ place, made.look };
+	if (!c->latest)
+		c->latest = calloc(LATEST, sizeof(*c->latest));
+	if (c->latest)
+		c->latest[place >> 8 & (LATEST - 1)] = (struct latest){ place, made.look };
 	if (renew_stack(c, &made))
 		return;
 	if (c->stack_count == STACKS_MAX)
@@ -305,9 +312,9 @@ static uint32_t slot_of_site(const struct gpu_calls *c, const struct site *site)
 static uint64_t latest_look(const struct gpu_calls *c, uint32_t process, const struct event_op *op)
 {
 	uint64_t place = place_of(process, op->caller, op->stack);
-	const struct latest *latest = &c->latest[place >> 8 & (LATEST - 1)];
+	const struct latest *latest = c->latest ? &c->latest[place >> 8 & (LATEST - 1)] : NULL;
 
-	return latest->place == place ? latest->look : 0;
+	return latest && latest->place == place ? latest->look : 0;
 }
 
 // The number of the site, told if it is new. 0: there is no room.

@@ -133,6 +133,7 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 
 	tracker_give(t, &stack);
 	stack.samples = split->user_ns ? 0 : samples;
+	stack.flags &= ~(uint32_t)STACK_SPINS;
 	frames[-1] = mark_of(MARK_KERNEL);
 	stack.frames = frames - 1;
 	stack.count = (uint32_t)(count < STACK_MAX_FRAMES ? count + 1 : count);
@@ -165,6 +166,9 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 		count += tracker_frames(t, thread, &event->sample, event->time_ns, frames + count,
 		                        STACK_MAX_FRAMES - count, &flags);
 	}
+	if (copy.sample.kernel_count ||
+	    copy.sample.in_kernel) // it has left its loop, or was taken out
+		flags &= ~(uint32_t)STACK_SPINS;
 	if (!count)
 		frames[count++] = mark_of(MARK_UNKNOWN);
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);

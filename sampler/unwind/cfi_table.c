@@ -371,8 +371,11 @@ static bool make_part(struct cfi_table *t, uint64_t number)
 		add_rows(&b);
 		t->parts[number] = b.no_memory ? NULL : index_rows(&b);
 	}
-	if (t->parts[number])
+	if (t->parts[number]) {
+		t->parts[number]->next = t->made;
+		t->made = t->parts[number];
 		t->bytes += sizeof(struct cfi_part) + b.row_count * sizeof(*b.rows);
+	}
 	free(b.pieces);
 	free(b.rows);
 	return t->parts[number];
@@ -426,8 +429,12 @@ static bool add_parts(struct cfi_table *t)
 
 static void fini(struct cfi_table *t)
 {
-	for (uint32_t i = 0; i < t->part_count; i++)
-		free(t->parts[i]);
+	// A damaged file can claim 4 GB of code, of which few parts are ever made.
+	while (t->made) {
+		struct cfi_part *part = t->made;
+		t->made = part->next;
+		free(part);
+	}
 	for (size_t i = 0; i < t->section_count; i++)
 		cfi_section_fini(&t->sections[i]);
 	free(t->parts);

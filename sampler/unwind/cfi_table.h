@@ -70,6 +70,7 @@ struct cfi_row {
 };
 
 struct cfi_part {
+	struct cfi_part *next;              /* the one made before it */
 	uint16_t pages[CFI_PART_PAGES + 1]; /* the last one: the last row */
 	struct cfi_row rows[];
 };
@@ -79,6 +80,7 @@ struct cfi_table {
 	uint64_t start; /* of the first part */
 	uint32_t part_count, rule_count;
 	struct cfi_part **parts;
+	struct cfi_part *made; /* the last one */
 	struct cfi_rule *rules;
 	/* For the parts that are still to be made. */
 	struct cfi_section sections[CFI_SECTIONS_MAX];

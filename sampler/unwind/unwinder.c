@@ -463,6 +463,8 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 	if (!sample->has_user || !max)
 		return 0;
 	begin(u, space, move(u, sample), pid);
+	walk_locate(&u->walk);
+	out.flags = walk_in_spin(&u->walk) ? STACK_SPINS : 0;
 	enum walk_step end =
 		u->mode == UNWIND_BY_TABLE ? walk_by_table(u, &out) : walk_by_libunwind(u, &out);
 	if (u->memory.joined)

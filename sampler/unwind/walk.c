@@ -17,6 +17,9 @@ static const uint8_t ucontext_offsets[DWARF_REGISTERS] = {
 /* "call *64(%rax,%rbx,8)" with a 4-byte displacement. */
 #define CALL_BYTES_MAX 7
 
+/* A loop around PAUSE loads a word, compares it and counts: it is no longer than so, either way. */
+#define SPIN_BYTES 16
+
 void walk_enter(struct walk *w)
 {
 	uint64_t inside = w->pc - !w->exact;
@@ -151,6 +154,16 @@ bool walk_in_trampoline(const struct walk *w)
 	    !image_read_code(w->module->image, w->address, code, sizeof(code)))
 		return false;
 	return memcmp(code, wide, sizeof(wide)) == 0 || memcmp(code, narrow, sizeof(narrow)) == 0;
+}
+
+bool walk_in_spin(const struct walk *w)
+{
+	static const uint8_t pause[] = { 0xf3, 0x90 };
+	uint8_t code[2 * SPIN_BYTES];
+
+	return w->module && w->module->image &&
+	       image_read_code(w->module->image, w->address - SPIN_BYTES, code, sizeof(code)) &&
+	       memmem(code, sizeof(code), pause, sizeof(pause));
 }
 
 /* True if RETURN_ADDRESS is where a direct call of the code at PC comes back to. */

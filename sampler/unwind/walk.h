@@ -81,6 +81,12 @@ bool walk_needs_rbp(const struct walk *w);
 /* True if PC is in a signal trampoline, by its rule or by its code. */
 bool walk_in_trampoline(const struct walk *w);
 
+/*
+ * True if PC, which was interrupted, is at or beside a PAUSE: the instruction that tells the CPU of
+ * a loop which spins (Intel's manual, volume 2, PAUSE). Whoever spins waits, though it is on a CPU.
+ */
+bool walk_in_spin(const struct walk *w);
+
 struct call_site {
 	bool direct;
 	uint64_t target; /* of a direct call; run-time address */

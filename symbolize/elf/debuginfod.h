@@ -3,7 +3,7 @@
  * Debug files from the servers that DEBUGINFOD_URLS names, through elfutils'
  * libdebuginfod, which is loaded only if it is asked for.
  *
- * One thread at a time.
+ * The context of its progress must outlive it. One thread at a time.
  */
 #pragma once
 

@@ -2,9 +2,8 @@
 /*
  * The frames that were found for each address of a batch, innermost first.
  *
- * The texts belong to the tables of the symbolizer that asked.
- *
- * One thread at a time.
+ * The texts belong to the tables of the symbolizer that asked, and must outlive the frames. One
+ * thread at a time.
  */
 #pragma once
 

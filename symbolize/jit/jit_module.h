@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "symbolize/frame/debug_status.h"
+#include "base/debug_status.h"
 #include "symbolize/frame/frames.h"
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module batch_file cgroup contention cpu_clock format job kernel_names launch limits machine op_wrapper option
-        rank recorded source state terminal tracks)
+        rank recorded source state terminal tracks versions)
   unit(${module} LIBS cli reader sampler merge symbolize base)
 endforeach()
 target_link_libraries(terminal_test PRIVATE util)
@@ -18,26 +18,23 @@ unit(ahead LIBS cli base)
 
 # The report of a hand-made profile: its answers stand in for merge/.
 # Built once: each of these tests is linked to all of it.
-add_library(fake_profile OBJECT unit/fake_profile.c unit/fake_profile_more.c unit/fake_query.c
+fixture(fake_profile SOURCES unit/fake_profile.c unit/fake_profile_more.c unit/fake_query.c
   unit/made_section.c unit/text_page.c support/golden.c)
-target_link_libraries(fake_profile PRIVATE flags PkgConfig::CRITERION)
-target_compile_definitions(fake_profile PRIVATE TESTS_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
-target_compile_options(fake_profile PRIVATE -Wno-missing-prototypes)
-set(fake_profile $<TARGET_OBJECTS:fake_profile>)
 foreach(part text text_ops text_run text_verdict)
-  unit(${part} SOURCES ${fake_profile} LIBS cli base)
+  unit(${part} LIBS fake_profile cli base)
 endforeach()
 
 # A section made by hand, and the formats that print it.
-unit(section SOURCES ${fake_profile} LIBS cli base)
+unit(section LIBS fake_profile cli base)
 
 # What the builders of sections make of that profile.
-foreach(part account counters counts devices gpu header ranks repeats tree warmup)
-  unit(sections_${part} SOURCES ${fake_profile} LIBS cli base)
+foreach(part account compiling counters counts devices environment gpu header modules ranks repeats tree wall warmup
+        workers)
+  unit(sections_${part} LIBS fake_profile cli base)
 endforeach()
 
 # The same of a hand-made comparison.
-unit(text_diff SOURCES ${fake_profile} LIBS cli merge base)
+unit(text_diff LIBS fake_profile cli merge base)
 
 add_test(NAME man
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/e2e/man.sh ${PROJECT_SOURCE_DIR}/man

@@ -24,10 +24,12 @@ foreach(part
   bench
   births
   collector_killed
+  compiling
   completion
   count
   damaged
   endings
+  environment
   foreign_places
   gates
   limits

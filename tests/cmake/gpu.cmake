@@ -82,7 +82,7 @@ set_target_properties(gpu_variable_late PROPERTIES OUTPUT_NAME variable_late SKI
 # gpu_unit(NAME SOURCES...): gpu/NAME_test.c
 function(gpu_unit name)
   add_executable(${name}_test gpu/${name}_test.c ${ARGN})
-  target_link_libraries(${name}_test PRIVATE base PkgConfig::CRITERION)
+  target_link_libraries(${name}_test PRIVATE base expect)
   target_compile_definitions(${name}_test PRIVATE GPU_DIR="${GPU_DIR}")
   target_compile_options(${name}_test PRIVATE -Wno-missing-prototypes)
   add_test(NAME ${name} COMMAND ${name}_test)

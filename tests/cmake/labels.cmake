@@ -19,10 +19,18 @@ set(quick_too
 
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 # sanitized: what tests/run runs of a build with sanitizers.
+# Not what looks at nothing that is sanitized.
+set(sanitized_not man nvcc_programs nvcc_programs_build)
+# sanitized_instead: what has only crashes to find. tests/run runs it of the sanitized build alone,
+# where it has one.
+if("elf_mutation" IN_LIST all_tests)
+  set_property(TEST elf_mutation APPEND PROPERTY LABELS sanitized_instead)
+endif()
 set(sanitized_too e2e_damaged e2e_manners truth_shares truth_threads truth_forks truth_dlopened)
 foreach(name ${all_tests})
   get_property(labels TEST ${name} PROPERTY LABELS)
-  if(name IN_LIST sanitized_too OR NOT ("e2e" IN_LIST labels OR "fault" IN_LIST labels))
+  if(name IN_LIST sanitized_too OR
+     NOT (name IN_LIST sanitized_not OR "e2e" IN_LIST labels OR "fault" IN_LIST labels))
     set_property(TEST ${name} APPEND PROPERTY LABELS sanitized)
   endif()
   if(("unit" IN_LIST labels OR name IN_LIST quick_too) AND NOT name IN_LIST quick_not)

@@ -10,12 +10,19 @@ foreach(module
   meetings
   merger_slots
   paths
+  notes
   recorder
+  lengths
+  recording
   spread
+  environment
   threads)
   unit(${module} LIBS merge PkgConfig::ZLIB)
 endforeach()
 
+fixture(merge_fixture SOURCES unit/merge_fixture.c LIBS merge)
+fixture(finding_fixture SOURCES unit/finding_fixture.c LIBS merge)
+fixture(gpu_fixture SOURCES unit/gpu_fixture.c LIBS merge)
 # unit/merge_fixture.c holds a symbolizer of its own, so that these need no debug information.
 foreach(module
   account
@@ -41,17 +48,17 @@ foreach(module
   query_stacks
   query_timeline
   query_wall)
-  unit(${module} SOURCES unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+  unit(${module} LIBS merge_fixture merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
-foreach(module finding finding_cpu finding_io finding_memory finding_ops finding_python finding_quality
+foreach(module finding finding_compiling finding_cpu finding_io finding_memory finding_ops finding_python finding_quality
         merger_meetings)
-  unit(${module} SOURCES unit/finding_fixture.c unit/merge_fixture.c
-    LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+  unit(${module} LIBS finding_fixture merge_fixture
+    merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 foreach(module finding_gpu merger_parts query_gpu)
-  unit(${module} SOURCES unit/gpu_fixture.c unit/finding_fixture.c unit/merge_fixture.c
-    LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+  unit(${module} LIBS gpu_fixture finding_fixture merge_fixture
+    merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
 foreach(module histogram noise)

@@ -121,6 +121,7 @@ if(NOT FUZZ)
   target_compile_definitions(waits_target PRIVATE _GNU_SOURCE)
   target_compile_options(waits_target PRIVATE -O1)
   target_link_libraries(waits_target PRIVATE Threads::Threads)
+  unit(waits_folded LIBS agent_core)
   unit(waits_e2e LIBS agent_run)
   file(GLOB waits_pythons $ENV{HOME}/.pyenv/versions/3.8.*/bin/python3
     $ENV{HOME}/.pyenv/versions/3.13.*/bin/python3)

@@ -3,9 +3,9 @@
 foreach(module clocks median series warmup)
   unit(${module} LIBS merge)
 endforeach()
-foreach(module query_causes query_clock query_cycles query_excess query_startup query_step_parts query_steps
+foreach(module query_causes query_clock query_cycles query_excess query_startup query_step_parts query_workers query_steps
         query_warmup)
-  unit(${module} SOURCES unit/merge_fixture.c LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+  unit(${module} LIBS merge_fixture merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 pkg_check_modules(JANSSON IMPORTED_TARGET jansson)
 if(JANSSON_FOUND)

@@ -4,9 +4,12 @@
 API_TARGET and API_TARGET_CC are the programs. Every Python that is on this machine is tried.
 """
 import contextlib
+import csv
 import glob
+import io
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -72,6 +75,37 @@ RANGES = """
 
     main()
     print(bn.is_profiled())
+"""
+
+TASKS = """
+    import asyncio, threading, time
+    import bottleneck_profiler as bn
+
+    async def main():
+        @bn.range()
+        async def fetch(name):
+            await asyncio.sleep(0.02)
+            return name
+
+        async def task():
+            async with bn.range("task"):
+                async with bn.range("inner"):
+                    result = await fetch("fetch")
+                await asyncio.sleep(0.01)
+            return result
+
+        results = await asyncio.gather(*(task() for _ in range(4)))
+        print(*results[:2])
+        async with bn.range("task"), bn.range("inner"):
+            await asyncio.sleep(0.03)
+
+    number = bn.range_start("across")
+    asyncio.run(main())
+    thread = threading.Thread(target=bn.range_end, args=(number,))
+    thread.start()
+    thread.join()
+    bn.range_end(number)
+    bn.range_end(1234567)
 """
 
 STEPS = """
@@ -208,6 +242,32 @@ class Api(Case):
         table = self.verb("report", done.profile, "--ops").stdout.decode()
         self.assertRegex(table, r"api +thrown +api_target\.cc:\d+")
 
+    def test_started_ranges_end_in_whatever_thread(self):
+        _, profile = self.profile([TARGET, "across"])
+        self.assertEqual(self.calls(profile), {"across": 1, "overlaps": 1, "nested": 1})
+        rows = self.rows(profile)
+        self.assertGreaterEqual(rows["across"]["total_ns"], 4e6)
+        # It goes on in the parent, whatever the child says.
+        self.assertGreater(rows["overlaps"]["total_ns"], rows["across"]["total_ns"])
+        # What overlaps is nobody's part.
+        self.assertEqual(rows["nested"]["self_ns"], rows["nested"]["total_ns"])
+
+    def test_tasks_of_asyncio_have_ranges_of_their_own(self):
+        for python in pythons():
+            with self.subTest(python=python):
+                done, profile = self.python(python, TASKS)
+                self.assertEqual(done.out, b"fetch fetch\n")
+                self.assertEqual(self.calls(profile), {"task": 5, "inner": 5, "main.<locals>.fetch": 4, "across": 1})
+                rows = self.rows(profile)
+                # They wait at once: together far longer than it took.
+                self.assertGreaterEqual(rows["task"]["min_ns"], 30e6)
+                self.assertGreaterEqual(rows["inner"]["min_ns"], 20e6)
+                self.assertLess(rows["inner"]["total_ns"], rows["task"]["total_ns"])
+                self.assertGreaterEqual(rows["across"]["total_ns"], 20e6)
+                table = self.verb("report", done.profile, "--ops").stdout.decode()
+                self.assertRegex(table, r"api +inner +script\.py:13")
+                self.assertRegex(table, r"api +across +script\.py:23")
+
     def test_no_api_ignores_all_of_it(self):
         done, profile = self.profile([TARGET, "gates"], "--no-api")
         self.assertEqual(self.calls(profile), {})
@@ -216,6 +276,9 @@ class Api(Case):
     def test_without_us_it_does_nothing(self):
         done = self.bare([TARGET, "gates"])
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        done = self.bare([sys.executable, self.script(TASKS)],
+                         env=self.environment(PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1"))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"fetch fetch\n", b""))
         done = self.bare([sys.executable, self.script(RANGES)],
                          env=self.environment(PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1"))
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"False\n", b""))
@@ -255,12 +318,97 @@ class Api(Case):
                 self.assertLessEqual(steps["sum_ns"], self.run_of(done)["recorded_ns"])
                 self.assertIn("--start-paused", " ".join(done.report.split()))
 
+    def test_shares_of_a_label_are_the_same_in_all_formats(self):
+        text = """
+            import time
+            import bottleneck_profiler as bn
+
+            def work(name, ms):
+                with bn.range(name):
+                    time.sleep(ms / 1000)
+
+            for _ in range(4):
+                work("LINEAR", 20)
+                with bn.range("MASK INDICES"):
+                    time.sleep(0.001)
+                    work("nonzero", 15)
+                    work("copy", 5)
+            """
+        done, _ = self.python(sys.executable, text)
+        of = ("--of", "MASK INDICES")
+        shown = self.verb("report", *of, "--export", "json=-", done.profile)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        rows = self.rows(json.loads(shown.stdout))
+        whole = rows["MASK INDICES"]["total_ns"]
+        for row in rows.values():
+            self.assertAlmostEqual(row["self_share"], row["self_ns"] / whole, places=4)
+            self.assertAlmostEqual(row["total_share"], row["total_ns"] / whole, places=4)
+        self.assertEqual(rows["MASK INDICES"]["total_share"], 1)
+        self.assertAlmostEqual(sum(rows[name]["self_share"] for name in ("MASK INDICES", "nonzero", "copy")), 1,
+                               places=4)
+        self.assertGreater(rows["LINEAR"]["total_share"], 0.5)
+        table = self.verb("report", *of, "--export", "csv=-", "--table", "ops", done.profile).stdout.decode()
+        for row in csv.DictReader(io.StringIO(table)):
+            if row["provider"] == "api":
+                self.assertAlmostEqual(float(row["self_share"]), rows[row["name"]]["self_share"], places=5)
+                self.assertAlmostEqual(float(row["total_share"]), rows[row["name"]]["total_share"], places=5)
+        report = self.verb("report", "--ops", *of, done.profile).stdout.decode()
+        self.assertRegex(report, r"% of MASK INDICES, [\d.]+ m?s")
+        found = dict((name, float(percent)) for percent, name in
+                     re.findall(r"^ +[\d.]+ m?s +([\d.]+) .* api +(nonzero|copy|LINEAR)", report, re.M))
+        self.assertEqual(set(found), {"nonzero", "copy", "LINEAR"}, report)
+        for name, percent in found.items():
+            self.assertAlmostEqual(percent, 100 * rows[name]["self_share"], delta=0.051)
+        # The page has windows without the label.
+        page = self.verb("report", *of, "--export", "html=-", done.profile)
+        self.assertEqual((page.returncode, page.stderr), (0, b""))
+        self.assertIn(b"% of MASK INDICES, ", page.stdout)
+        self.assert_clean_message(self.verb("report", "--of", "nothing", done.profile), "nothing")
+
+    def bench(self, range_name, *command):
+        done = self.verb("bench", "--json", "-n", "6", "--range", range_name, *command,
+                         env=self.environment(PYTHONPATH=PACKAGE, PYTHONDONTWRITEBYTECODE="1"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        side, = json.loads(done.stdout)["sides"]
+        return side
+
+    def test_bench_subtracts_what_a_range_costs(self):
+        side = self.bench("cost", TARGET, "cost", "50000")
+        self.assertEqual(side["range_cost"], "whole")
+        self.assertTrue(0 <= side["call_ns"]["median"] < side["range_cost_ns"], side)
+        around = """
+            import os, sys
+            import bottleneck_profiler as bn
+            for _ in range(3000):
+                with bn.range("outer"):
+                    for _ in range(4):
+                        with bn.range("none"):
+                            pass
+            if sys.argv[1] == "apart":
+                os._exit(0)
+            """
+        script = self.script(around)
+        none = self.bench("none", sys.executable, script, "whole")
+        self.assertEqual(none["range_cost"], "whole")
+        self.assertTrue(0 <= none["call_ns"]["median"] < none["range_cost_ns"], none)
+        # Of what is within nobody knows what it costs in Python, nor of a program that ends at once.
+        outer = self.bench("outer", sys.executable, script, "whole")
+        self.assertEqual(outer["range_cost"], "part")
+        self.assertGreater(outer["range_cost_ns"], none["range_cost_ns"])
+        apart = self.bench("none", sys.executable, script, "apart")
+        self.assertEqual(apart["range_cost"], "part")
+        self.assertLess(apart["range_cost_ns"], none["range_cost_ns"])
+
+    def test_empty_ranges_are_made_for_bench_alone(self):
+        _, profile = self.profile([TARGET, "cost", "50000"])
+        self.assertEqual([name for name in self.rows(profile) if "empty" in name], [])
+
     def test_what_cannot_be_decorated_says_so(self):
         text = """
             import bottleneck_profiler as bn
-            async def coroutine(): pass
+            async def waits(): yield
             def generator(): yield
-            for function in coroutine, generator:
+            for function in waits, generator:
                 try:
                     bn.range("x")(function)
                 except TypeError as error:
@@ -274,7 +422,7 @@ class Api(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         said = done.stdout.decode().splitlines()
         self.assertEqual(len(said), 3)
-        self.assertIn("coroutine()", said[0])
+        self.assertIn("waits()", said[0])
         self.assertIn("@range()", said[2])
 
 

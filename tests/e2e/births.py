@@ -8,7 +8,7 @@ from profile_file import ProfileFile
 
 ROUNDS_MS = "1500"
 DRAWS = 3
-TOLERANCE = 5  # of 100: what the threads do before and after their tasks is not in the truth
+TOLERANCE = 5  # of 100
 # Of the program's CPU time; the rest is what main() takes to start them.
 LEAST = 40
 

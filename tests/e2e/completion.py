@@ -35,8 +35,8 @@ VALUES = {
 }
 
 DIFF_VALUES = {
-    "by": {"run", "function", "line", "module", "file", "thread", "process", "op", "shape",
-           "kernel"},
+    "by": {"run", "wall", "function", "line", "module", "file", "thread", "process", "op",
+           "shape", "kernel"},
     "sort": {"change", "ratio", "base", "new"},
     "phase": {"all", "startup", "warmup", "steady"},
 }

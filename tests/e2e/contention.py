@@ -18,6 +18,7 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -162,13 +163,18 @@ class Run:
     def __init__(self, case, parent, outer, inner, directory):
         profile = os.path.join(directory, "p.bneck")
         stat = os.path.join(directory, "stat")
-        # It is some time in its group before it is told what the group has had by then.
-        script = f'''echo $$ > {inner}/cgroup.procs; sleep 0.3; cat {inner}/cpu.stat > {stat}0
-                     "$@"; status=$?; cat {inner}/cpu.stat > {stat}1; exit $status'''
         busy, own, begin = busy_seconds(), own_seconds(), time.monotonic()
         neighbours = [subprocess.Popen([CONTENDER, "spin", "1", "60"],
                                        preexec_fn=enter(outer if case.inside else parent))
                       for _ in range(case.neighbours)]
+        for neighbour in neighbours:
+            neighbour.send_signal(signal.SIGSTOP)
+        pids = " ".join(str(neighbour.pid) for neighbour in neighbours)
+        # It is some time in its group before it is told what the group has had by then. They keep the
+        # command from its work, not bottleneck from writing its profile.
+        script = f'''tell() {{ for pid in {pids}; do kill -$1 $pid; done; }}
+                     echo $$ > {inner}/cgroup.procs; tell CONT; sleep 0.3; cat {inner}/cpu.stat > {stat}0
+                     "$@"; status=$?; cat {inner}/cpu.stat > {stat}1; tell STOP; exit $status'''
         try:
             subprocess.run([BOTTLENECK, "--no-report", "-o", profile, "--", "sh", "-c", script,
                             "sh", *case.command], preexec_fn=enter(parent), check=True,

@@ -543,6 +543,27 @@ class Others(Export):
             self.skipTest("no allocations were seen")
         self.assertEqual(self.sums()["alloc_space"], (whole, whole))
 
+    def test_the_peak_of_one_process_is_told_from_that_of_all(self):
+        script = ("import os, time\n"
+                  "for _ in range(3):\n"
+                  "    if not os.fork():\n"
+                  "        kept = bytearray(80 << 20)\n"
+                  "        time.sleep(1)\n"
+                  "        os._exit(0)\n"
+                  "for _ in range(3):\n"
+                  "    os.wait()\n")
+        done = self.profile_run([sys.executable, "-c", script])
+        self.assertEqual(done.status, 0, done.err)
+        self.file = done.profile
+        report = " ".join(self.verb("report", "--sort", "mem", done.profile).stdout.decode().split())
+        self.assertRegex(report, r"peak RSS of the largest process \d+ MB; all processes: ")
+        self.assertRegex(report, r" RSS, sum .* peak \d+ MB at ")
+        self.assertIn("sum: of all 4 processes at one moment", report)
+        self.assertNotIn("peak memory", report)
+        run = strict_json(self.export("json"))["run"]
+        self.assertTrue(80 << 20 <= run["peak_rss_bytes"] < 240 << 20, run)
+        self.assertGreaterEqual(run["all_processes_peak_rss_bytes"], 240 << 20)
+
     def test_gpu_time_is_that_of_the_works(self):
         if not os.path.exists(os.environ.get("FAKE", "")):
             self.skipTest("the fake GPU is not built")

@@ -268,7 +268,7 @@ class Gpu(harness.Case):
         out = self.program("idle")
         place = re.search(r"truth line (\S+) ", out)[1]
         # On a busy machine it is not the first of the findings.
-        self.assertRegex(self.report, r"[Tt]he GPU waited \d+ % of the time, mostly for the main\s+"
+        self.assertRegex(self.report, r"[Tt]he GPU was idle for \d+ % of the time, mostly waiting for the main\s+"
                                       r"thread in prepare_batch\s+\(" + re.escape(place) + r"\)")
         share = re.search(r" ([0-9.]+) +\w+ +prepare_batch \(" + re.escape(place), self.report)
         self.assertTrue(share, self.report)
@@ -374,9 +374,9 @@ class Gpu(harness.Case):
         self.assertRegex(self.report, rf"(?m) {count} +96 MB +reading +sum +{re.escape(reading)}$")
         self.assertRegex(self.report, rf" writing +\S*memset\S* < clear +{re.escape(clearing)}\n")
         words = " ".join(self.report.split())
-        self.assertRegex(words, r"GPU-MANAGED .* pages went to and fro 16 times; the host took back "
+        self.assertRegex(words, r"GPU-MANAGED .* pages migrated back and forth 16 times; the host faulted "
                                 r"most in sum \(" + re.escape(reading))
-        self.assertIn("Give host and GPU what they write in buffers of their own", words)
+        self.assertIn("Give host and GPU separate buffers for what they write", words)
 
     def test_pages_that_thrash_are_told(self):
         """As tests/gpu/fake_managed.h says: every eighth move, and every third of these."""

@@ -26,8 +26,8 @@ STYLES = re.compile(r"\x1b\[(0|1|2|1;31|33|36)m")
 TABLES = """
     string run module op_name process thread place_chunk location_chunk node_chunk cell_chunk
     chain_chunk op_chunk op_bin_chunk op_duration_chunk counter_sum series series_chunk wall_plus_chunk
-    wall_minus_chunk wait busy alone gpu_count
-    gpu_device gpu_stream gpu_work gpu_managed gpu_duration_chunk gpu_idle_chunk gpu_cell_chunk
+    wall_minus_chunk wait busy alone busy_chunk alone_chunk wait_chunk
+    gpu_count gpu_device gpu_stream gpu_work gpu_managed gpu_duration_chunk gpu_idle_chunk gpu_cell_chunk
     gpu_state_chunk site_chunk gil python_call gpu_pc gpu_stall repeat_side repeat slice_chunk
     count_function count_line rank rank_share_chunk meeting_chunk
     source""".split()

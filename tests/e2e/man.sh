@@ -44,6 +44,14 @@ compare() {
 	diff "$work/help" "$work/page" >"$work/diff" ||
 		fail "$page (>) and --help (<) differ: $(cat "$work/diff")"
 }
+# The first screen of help fits one, and names options that there are.
+"$bottleneck" --help >"$work/first"
+test "$(wc -l <"$work/first")" -le 40 || fail "--help is longer than 40 lines"
+"$bottleneck" --help-all | grep -o -- '--[a-z+-]*' | sort -u >"$work/all"
+for option in $(sed -n '/^Common options/,$s/^ *\(-[a-zA-Z],\)\? *\(--[a-z+-]*\).*/\2/p' "$work/first"); do
+	grep -qx -- "$option" "$work/all" || fail "$option of --help is not in --help-all"
+done
+test "$(wc -l <"$work/all")" -gt 60 || fail "--help-all leaves options out"
 # Every command has a page, and it is installed.
 "$bottleneck" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' | grep -vx run >"$work/verbs"
 test -s "$work/verbs" || fail "--help lists no commands"

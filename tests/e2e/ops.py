@@ -369,12 +369,12 @@ class Options(Ops):
                    "for t in threads: t.start()\n"
                    "for t in threads: t.join()\n")
         report = " ".join(self.profile_run(["python3", "-c", program]).report.split())
-        told = re.search(r"(\d+) threads found no room for their ops and samples", report)
+        told = re.search(r"(\d+) threads had no ring buffer for their ops and samples", report)
         self.assertIsNotNone(told, report)
         self.assertLessEqual(24, int(told[1]), report)
         self.assertLessEqual(int(told[1]), 40, report)
         program = program.replace("40", "8")
-        self.assertNotIn("found no room", self.profile_run(["python3", "-c", program]).report)
+        self.assertNotIn("no ring buffer", self.profile_run(["python3", "-c", program]).report)
 
     def test_a_program_that_the_agent_cannot_enter_is_named(self):
         static = target("shares_static")

@@ -305,6 +305,9 @@ sys.exit(7)
             done = self.profile_run(command, f"--rung={rung}")
             self.assertEqual(done.status, 7)
             self.assertIn("1 process could not be sampled (python3-setuid): setuid", done.report)
+            self.assertIn("The process python3-setuid could not be sampled: it runs with other",
+                          " ".join(done.report.split()))
+            self.assertNotIn("wall time of the main thread", done.report)  # of its start alone
 
     def test_strangers_are_kept_out(self):
         look = """\

@@ -67,6 +67,25 @@ with open(sys.argv[1], "w") as file:
     json.dump(cycles, file)
 """
 
+# Each tenth step is followed by an evaluation.
+TWO_LENGTHS = """
+import time
+
+def train():
+    time.sleep(0.02)
+
+def evaluate():
+    time.sleep(0.1)
+
+def one_step(i):
+    train()
+    if i % 10 == 9:
+        evaluate()
+
+for i in range(40):
+    one_step(i)
+"""
+
 SCHEDULE = "wait=1,warmup=1,active=3,repeat=2"
 
 
@@ -107,6 +126,38 @@ class Steps(Case):
         self.assertEqual(slow.get("1"), "choose", done.report)
         self.assertEqual(slow.get("15"), "prepare", done.report)
         self.assertRegex(done.report, r"steps  calls of .*one_step\n  24, median")
+
+    def test_steps_of_two_lengths_are_reported_as_such(self):
+        need("python3")
+        path = self.program(TWO_LENGTHS)
+        for _ in range(6):  # on a busy machine some steps sleep for much longer
+            done = self.profile_run(["python3", path], "--trace", "program.py:one_step")
+            self.assertEqual(done.status, 0, done.err)
+            if "of two lengths" in done.report:
+                break
+        report = " ".join(done.report.split())
+        self.assertRegex(report, r"steps calls of .*one_step 40, of two lengths: 36 of [\d.]+ ms "
+                                 r"\(the middle half within [\d.]+ %\), and 4 of 1\d\d ms \(the middle half "
+                                 r"within [\d.]+ %\); each 10th is long;")
+        self.assertRegex(report, r"A long one \(step \d0\) spends more than others on: \d+(\.\d+)? ms evaluate "
+                                 r"program\.py:8")
+        parts = dict(re.findall(r"^ +(mean|short|long) +([\d.]+) ms", done.report, re.M))
+        self.assertLess(float(parts["short"]), float(parts["mean"]))
+        self.assertGreater(float(parts["long"]), 2 * float(parts["mean"]))
+        whole = json.loads(self.again(done.profile, "--json"))["steps"]
+        self.assertEqual((whole["short_steps"], whole["long_steps"], whole["every"]), (36, 4, 10))
+        self.assertGreaterEqual(whole["long_median_ns"], 120e6)
+        self.assertTrue(20e6 <= whole["short_median_ns"] < whole["long_from_ns"] <= whole["long_median_ns"])
+        page = self.again(done.profile, "--export", "html=-")
+        self.assertIn('"long_steps":4', page)
+
+    def test_steps_of_one_length_have_no_other(self):
+        need("python3")
+        done = self.profile_run(["python3", self.program(TWO_LENGTHS.replace("% 10", "% 1000"))],
+                                "--trace", "program.py:one_step")
+        self.assertRegex(" ".join(done.report.split()), r"40, median [\d.]+ ms, the middle half")
+        whole = json.loads(self.again(done.profile, "--json"))["steps"]
+        self.assertEqual((whole["short_steps"], whole["long_median_ns"], whole["every"]), (None, None, None))
 
     def test_parts_sum_to_each_step(self):
         need("python3")

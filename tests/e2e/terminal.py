@@ -10,7 +10,7 @@ import struct
 import termios
 import time
 
-from harness import BOTTLENECK, TIMEOUT, Case, main, need
+from harness import BOTTLENECK, TIMEOUT, Case, main, need, target
 
 
 class Terminal:
@@ -165,6 +165,48 @@ class JobControl(Case):
         self.assertEqual(self.terminal.status(), 0)
         with open(os.path.join(self.work, "note.txt"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "hello there\n")
+
+    def test_the_answer_is_what_the_screen_shows_last(self):
+        self.terminal.command(f"NO_COLOR=1 {BOTTLENECK} --width 100 {target('shares')} 2>&1")
+        shown = re.sub(r"\r|\x1b\[\?2004[hl]", "", self.terminal.expect("prompt> "))
+        lines = shown.rstrip("\n").split("\n")
+        report = lines[next(i for i, line in enumerate(lines) if line.startswith("bottleneck: ")):]
+        self.assertLessEqual(len(report), 40, "\n".join(report))
+        answer = report[len(report) - 1 - report[::-1].index(""):]
+        self.assertIn("% of", " ".join(answer))
+        self.assertIn("(bottleneck report)", answer[-1])
+        # All of it is there for who asks.
+        self.terminal.command(f"NO_COLOR=1 {BOTTLENECK} --width 100 -v {target('shares')} 2>&1")
+        full = self.terminal.expect("prompt> ")
+        self.assertIn("findings", full)
+        self.assertIn("host ", full[full.index("limits"):])
+
+    def test_a_saved_report_goes_through_the_pager(self):
+        self.terminal.command(f"{BOTTLENECK} -q {target('shares')}")
+        self.terminal.expect("prompt> ")
+        for pager, expected, missing in (("sed s/limits/LIMITS/", "LIMITS", "limits"),
+                                         ("head -n 1", "bottleneck: ", "limits"),
+                                         ("no-such-pager", "limits", "LIMITS"),
+                                         ("cat", "limits", "LIMITS"), ("", "limits", "LIMITS")):
+            self.terminal.command(f"PAGER='{pager}' {BOTTLENECK} report")
+            shown = self.terminal.expect("prompt> ")
+            self.assertIn(expected, shown, pager)
+            self.assertNotIn(f"\n{missing}", shown.replace("\x1b[1m", ""), pager)
+            self.assertEqual(self.terminal.status(), 0, pager)
+            self.terminal.expect("prompt> ")
+        self.terminal.command(f"PAGER='sed s/limits/LIMITS/' {BOTTLENECK} report | cat")
+        self.assertNotIn("LIMITS", self.terminal.expect("prompt> "))
+
+    def test_less_is_the_pager(self):
+        need("less")
+        self.terminal.command(f"{BOTTLENECK} -q {target('shares')}")
+        self.terminal.expect("prompt> ")
+        self.terminal.command(f"{BOTTLENECK} report --ops --json; {BOTTLENECK} report")
+        self.terminal.expect("bottleneck: ")
+        self.terminal.expect(r"[\r\n]:")  # it waits for a key: more is to come
+        self.terminal.send("q")
+        self.assertNotIn("limits", self.terminal.expect("prompt> "))
+        self.assertEqual(self.terminal.status(), 0)
 
     def test_colour_only_on_a_terminal_that_wants_it(self):
         self.terminal.command(f"{BOTTLENECK} true")

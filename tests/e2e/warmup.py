@@ -122,8 +122,8 @@ class Warmup(Case):
 
     def test_other_verdicts(self):
         for how, words in (("brief", "warning: this run is too short"),
-                           ("growing", "note: calls take longer and longer"),
-                           ("once", "note: whether this is warm-up cannot be determined")):
+                           ("growing", "note: calls become slower"),
+                           ("once", "note: cannot determine whether this is warm-up")):
             for _ in range(4):
                 report = self.report_of(how).report
                 if words in report:
@@ -145,7 +145,7 @@ class Warmup(Case):
         report = self.loop_report("cold", r"the loop in main \(loop.c:\d+\): the first of (29|30) turns")
         self.assertIn("warning: this profile includes warm-up", report)
         self.assertIn("turns of a loop in main (loop.c:", report)
-        self.loop_report("growing", "note: calls take longer and longer\n  the loop in main")
+        self.loop_report("growing", "note: calls become slower\n  the loop in main")
         for how in ("warm", "periodic"):
             self.loop_report(how, r"(?s)^(?!.*warm-up)(?!.*note:).*\nsteps  turns of a loop in main")
 

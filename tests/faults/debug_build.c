@@ -15,7 +15,7 @@ static void work(void)
 
 	for (int round = 0; round < ROUNDS; round++)
 		for (int i = 0; i < COUNT; i++)
-			numbers[i] += (unsigned)(i ^ round); // fault: CPU-DEBUG
+			numbers[i] = numbers[i] * 31 + (unsigned)(i ^ round); // fault: CPU-DEBUG
 	for (int i = 0; i < COUNT; i++)
 		sum += numbers[i];
 	printf("%u\n", sum);

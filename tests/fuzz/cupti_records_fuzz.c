@@ -46,7 +46,7 @@ static void begin(void)
 	temporary_make(directory, sizeof(directory));
 	if (!agent_start(&agent, directory, "hz=0,ops=512"))
 		abort();
-	threads_start(&agent);
+	threads_start(&agent, false);
 	op_start(&agent);
 	reader = reader_new(directory, NULL);
 	ops = ops_new();

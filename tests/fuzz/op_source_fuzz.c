@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/code.h"
 #include "base/module.h"
+#include "base/namespaces.h"
 #include "base/op.h"
 #include "base/ring.h"
 #include "merge/profile/profile.h"
@@ -30,21 +31,26 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char directory[64];
+static struct namespaces own; // else all descendants would be searched for PID, for each input
 
 static void remove_directory(void)
 {
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, PROTOCOL_DOOR);
+	unlink(path);
 	rmdir(directory);
 }
 
 static bool make_directory(void)
 {
-	const char *shm = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-
 	if (directory[0])
 		return true;
+	const char *shm = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
 	snprintf(directory, sizeof(directory), "%s/op_source_fuzz-XXXXXX", shm);
 	if (!mkdtemp(directory))
 		return false;
+	namespaces_read(&own);
 	atexit(remove_directory);
 	return true;
 }
@@ -66,6 +72,7 @@ static bool write_file(const char *name, const void *bytes, size_t size, size_t 
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	cleanup_close int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	// The rest of it is zeros.
 	return fd >= 0 && write(fd, bytes, size) == (ssize_t)size &&
 	       ftruncate(fd, (off_t)whole) == 0;
 }
@@ -79,14 +86,14 @@ static bool write_names(const uint8_t **data, size_t *size)
 	size_t room = sizeof(file) - sizeof(file.header);
 	uint16_t length = 0;
 
-	memset(&file, 0, sizeof(file));
 	file.header = (struct protocol_names){ .magic = PROTOCOL_NAMES_MAGIC,
 		                               .version = PROTOCOL_VERSION,
 		                               .pid = PID,
+		                               .pid_namespace = own.pid,
 		                               .image_ns = IMAGE_NS };
 	take(data, size, &length, sizeof(length));
-	take(data, size, &file.header + 1, length < room ? length : room);
-	return write_file("names", &file, sizeof(file), PROTOCOL_NAMES_BYTES);
+	size_t got = take(data, size, &file.header + 1, length < room ? length : room);
+	return write_file("names", &file, sizeof(file.header) + got, PROTOCOL_NAMES_BYTES);
 }
 
 static bool write_ring(const uint8_t **data, size_t *size)
@@ -98,20 +105,20 @@ static bool write_ring(const uint8_t **data, size_t *size)
 	uint16_t positions[2] = { 0, 0 };
 	struct ring ring;
 
-	memset(&file, 0, sizeof(file));
 	file.header = (struct protocol_file){ .magic = PROTOCOL_MAGIC,
 		                              .version = PROTOCOL_VERSION,
 		                              .pid = PID,
 		                              .image_ns = IMAGE_NS,
 		                              .ring_count = 1,
 		                              .data_bytes = DATA_BYTES,
-		                              .made = 1 };
+		                              .made = 1,
+		                              .pid_namespace = own.pid };
 	ring_create(&ring, file.bytes + protocol_ring_offset(0, DATA_BYTES), DATA_BYTES, PID, 0);
 	take(data, size, positions, sizeof(positions));
 	ring.header->head = positions[0];
 	ring.header->tail = positions[1];
-	take(data, size, ring.data, DATA_BYTES);
-	return write_file("ring", &file, sizeof(file), sizeof(file));
+	size_t got = take(data, size, ring.data, DATA_BYTES);
+	return write_file("ring", &file, (size_t)(ring.data + got - file.bytes), sizeof(file));
 }
 
 static void take_into(void *profile, const struct sampled *what)
@@ -127,7 +134,8 @@ static void drain(struct op_source *source, struct tracker *tracker)
 		op_source_poll(source, round * UINT64_C(2000000000)); // also what was only counted
 		while ((event = op_source_next(source, UINT64_MAX)))
 			tracker_handle(tracker, event);
-		op_source_conclude(source, PID, UINT64_C(5000000000));
+		if (round == 1)
+			op_source_conclude(source, PID, UINT64_C(5000000000));
 	}
 }
 
@@ -153,6 +161,8 @@ static void follow(void)
 		return;
 	drain(source, tracker);
 	tracker_finish(tracker, UINT64_MAX / 2);
+	profile_end_gpu(profile);
+	profile_end_wall(profile, UINT64_MAX / 2);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

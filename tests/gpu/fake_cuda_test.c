@@ -2,9 +2,8 @@
 // The fake driver and runtime as a program meets them. Times are those of queued work, which the
 // machine's load does not change.
 #include "tests/gpu/cuda_api.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 

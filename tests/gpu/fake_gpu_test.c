@@ -2,9 +2,8 @@
 // The fake GPU under a client that keeps CUPTI's rules, and under one that does not.
 #include "base/cleanup.h"
 #include "tests/gpu/gpu_run.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 

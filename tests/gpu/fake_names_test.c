@@ -5,10 +5,9 @@
 #include "tests/gpu/fake_functions.h"
 #include "tests/gpu/gpu_run.h"
 #include "tests/gpu/saved_buffers.h"
+#include "tests/support/expect.h"
 #include "tracer/agent/cupti/cupti_abi.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dlfcn.h>
 #include <string.h>
 

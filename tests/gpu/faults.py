@@ -71,7 +71,7 @@ def check(directory, fault, program, wanted, fake="fake", version=""):
     if fault:
         env["FAKE_CUPTI_FAULTS"] = fault
     alone = subprocess.run([PROGRAMS + "/" + program], env=env, capture_output=True, check=False)
-    done = subprocess.run([BOTTLENECK, PROGRAMS + "/" + program], env=env,
+    done = subprocess.run([BOTTLENECK, "-v", PROGRAMS + "/" + program], env=env,
                           capture_output=True, check=False)
     expect(done.stdout == alone.stdout, what, "output", done.stdout, "not", alone.stdout)
     expect(done.returncode == alone.returncode, what, "status", done.returncode)
@@ -92,7 +92,7 @@ def check_killed(directory):
     """What was told before it dies is in the report, and its end is its own."""
     env = environment(directory)
     env["LAUNCHES"] = "2000000"
-    running = subprocess.Popen([BOTTLENECK, "-o", directory + "/p.bneck",
+    running = subprocess.Popen([BOTTLENECK, "-v", "-o", directory + "/p.bneck",
                                 PROGRAMS + "/launch_bound"], env=env, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True)
     child = 0

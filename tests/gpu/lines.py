@@ -45,7 +45,7 @@ def run(directory, *options, faults="", cubin="lines.cubin", version="", environ
         env["FAKE_CUPTI_FAULTS"] = faults
     if version:
         env["FAKE_CUPTI_VERSION"] = version
-    done = subprocess.run([BOTTLENECK, "-o", directory + "/p.bneck", "--width", "160", *options,
+    done = subprocess.run([BOTTLENECK, "-v", "-o", directory + "/p.bneck", "--width", "160", *options,
                            PROGRAMS + "/lines"], env=env, capture_output=True, text=True,
                           check=False)
     what = (options, faults, cubin, version)

@@ -2,10 +2,9 @@
 #include "tests/gpu/saved_buffers.h"
 
 #include "tests/gpu/record_kinds.h"
+#include "tests/support/expect.h"
 #include "tracer/agent/cupti/cupti_abi.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 #define KERNELS 3

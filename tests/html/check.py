@@ -112,10 +112,10 @@ def check_first_screen(b):
     expect("the verdict says something", len(b.text("#verdict .sentence")) > 20)
     expect("a finding says what to do", "Do:" in b.text(".finding"))
     expect("the warm-up is told of", b.one("#warmup").is_displayed() and "warm-up" in b.text("#warmup"))
-    shares = b.run("return [...document.querySelectorAll('#account .legend b')].map((e) => parseFloat(e.textContent))")
+    shares = b.run("return [...document.querySelectorAll('#account > .legend b')].map((e) => parseFloat(e.textContent))")
     expect(f"the wall time is 100 %: {shares}", 99.5 <= sum(shares) <= 100.5)
     expect("and so is its bar", 99.5 <= b.run(
-        "return [...document.querySelectorAll('.wall span')].reduce((s, e) => s + parseFloat(e.style.width), 0)") <= 100.5)
+        "return [...document.querySelectorAll('#account > .wall span')].reduce((s, e) => s + parseFloat(e.style.width), 0)") <= 100.5)
 
 
 def check_names(b):
@@ -250,6 +250,17 @@ def check_tables(b):
     expect(f"their line is known: {cells(b, 'line')}", cells(b, "line") == ["results.c:12"])
     expect(f"and what came: {cells(b, 'came')}", cells(b, "came") == ["80.0 MB"])
     expect(f"for whom: {cells(b, 'function')}", cells(b, "function") == ["take_results"])
+
+
+def check_charts(b):
+    bars = b.run("""return [...document.querySelectorAll('[data-chart=ops-self] li')].map((li) =>
+        [li.children[1].textContent, li.children[3].textContent, parseFloat(li.children[0].style.width)])""")
+    names = [name for name, _, _ in bars]
+    expect(f"ops are bars, the longest first: {bars}", names == ["train step", HOSTILE] and bars[0][2] == 100)
+    expect(f"others in proportion: {bars}", 0 < bars[1][2] < 100)
+    shares = [float(share.split()[0]) for _, share, _ in bars]
+    expect(f"their shares are of all: {shares}", abs(sum(shares) - 100) < 0.2)
+    expect("what has one row is no chart", not b.all("[data-chart=gpu-time]"))
 
 
 def check_phases(b):
@@ -394,7 +405,7 @@ def check_narrow(b):
 
 def check_small(b, path):
     b.open(path)
-    for check in (check_first_screen, check_names, check_flame, check_tables, check_phases, check_timeline, check_steps,
+    for check in (check_first_screen, check_names, check_flame, check_tables, check_charts, check_phases, check_timeline, check_steps,
                   check_source, check_reading, check_theme, check_reading, check_paper, check_narrow):
         check(b)
     b.media("dark")

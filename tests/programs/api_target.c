@@ -7,6 +7,7 @@
  *	paused       20 ms, start, 30 ms, stop, 40 ms
  *	fork         a range is left in the child, which goes on with its own
  *	left         a range that longjmp() leaves
+ *	across       ranges that end in another thread, and numbers of none
  *	cost N       nanoseconds that N ranges and steps take, one each
  */
 #include <bottleneck/bottleneck.h>
@@ -148,6 +149,39 @@ static void left(void)
 	bottleneck_range_end();
 }
 
+static void *end_it(void *id)
+{
+	work(2);
+	bottleneck_range_end_id(*(uint64_t *)id);
+	return NULL;
+}
+
+// Two overlap, the first ends in another thread; what is ended twice, or was never started, is
+// ignored, and so is a parent's range in its child.
+static void across(void)
+{
+	uint64_t id = bottleneck_range_start("across");
+	uint64_t other = bottleneck_range_start("overlaps");
+	pthread_t thread;
+
+	bottleneck_range_begin("nested");
+	work(2);
+	if (pthread_create(&thread, NULL, end_it, &id) == 0)
+		pthread_join(thread, NULL);
+	bottleneck_range_end();
+	bottleneck_range_end_id(id);
+	bottleneck_range_end_id(1234567);
+	bottleneck_range_end_id(0);
+	pid_t child = fork();
+	if (!child) {
+		bottleneck_range_end_id(other);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	work(2);
+	bottleneck_range_end_id(other);
+}
+
 static void cost(unsigned count)
 {
 	uint64_t begin = now_ns(CLOCK_PROCESS_CPUTIME_ID), between;
@@ -178,6 +212,8 @@ int main(int argc, char **argv)
 		forks();
 	else if (strcmp(part, "left") == 0)
 		left();
+	else if (strcmp(part, "across") == 0)
+		across();
 	else if (strcmp(part, "cost") == 0)
 		cost(rounds);
 	else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Threads and processes that wait for each other, with known truth: waiting SCENE. Work is CPU
-// time, so that a busy machine changes how long it takes and not what it is.
+// Threads and processes that wait for each other, with known truth: waiting SCENE [MS of load()].
+// Work is CPU time, so that a busy machine changes how long it takes and not what it is.
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -84,9 +84,11 @@ static void *writer(void *unused)
 	return unused;
 }
 
+static double load_ms = 500;
+
 __attribute__((noinline)) static void load(void)
 {
-	WORK(500);
+	WORK(load_ms);
 }
 
 __attribute__((noinline)) static void *solve(void *unused)
@@ -355,6 +357,7 @@ int main(int argc, char **argv)
 	const char *scene = argc > 1 ? argv[1] : "";
 	pthread_t thread;
 
+	load_ms = argc > 2 ? atof(argv[2]) : load_ms;
 	if (strcmp(scene, "convoy") == 0) {
 		run((void *(*const[])(void *)){ writer, writer, writer, flusher }, 4);
 	} else if (strcmp(scene, "phases") == 0) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Python threads that wait for each other, with known truth: waiting.py SCENE."""
+import concurrent.futures
 import multiprocessing
 import queue
 import sys
@@ -82,7 +83,21 @@ def share():
     child.join()
 
 
+def count(n):
+    total = 0
+    for i in range(n):
+        total += i * i
+    return total
+
+
+def execute():
+    """What threads do not make faster: one at a time has Python's lock."""
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(count, [1500000] * 8))
+
+
 {"shared": share,
+ "executor": execute,
  "gil": lambda: run(compute, compute, compute),
  "lock": lambda: run(keep, want),
  "queue": lambda: run(produce, consume)}[sys.argv[1]]()

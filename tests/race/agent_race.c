@@ -207,7 +207,7 @@ static void race_agent(char *directory)
 
 	check(signals_start(SIGNALS_TIMER, sigaction, pthread_sigmask), "no signal was to be had");
 	check(agent_start(&agent, directory, "hz=999,stack=4096"), "the agent could not start");
-	threads_start(&agent);
+	threads_start(&agent, false);
 	// Not by threads_prepare(): a scan finds it.
 	writing = 1;
 	pthread_create(&drainer, NULL, drain_until_told, directory);

@@ -30,6 +30,7 @@
 /* scene_asm.S */
 void scene_capture(uint64_t regs[17]);
 void scene_capture_leaf(uint64_t regs[17]);
+void scene_capture_spin(uint64_t regs[17]);
 void scene_capture_pushed(uint64_t regs[17]);
 void scene_capture_bare(uint64_t regs[17]);
 uint64_t scene_capture_made(uint64_t regs[17], uint64_t rbp);
@@ -131,6 +132,18 @@ static NOINLINE void take_leaf(void)
 	scene_capture_leaf(regs);
 	print_maps();
 	scene_capture_leaf(regs); // the stack top is known now
+	expect(scene_asm_return, RETURN);
+	COPY_STACK();
+	finish();
+	LEAVE();
+}
+
+static NOINLINE void take_spin(void)
+{
+	ENTER();
+	scene_capture_spin(regs);
+	print_maps();
+	scene_capture_spin(regs);
 	expect(scene_asm_return, RETURN);
 	COPY_STACK();
 	finish();
@@ -291,6 +304,8 @@ int main(int argc, char **argv)
 		body = with_frame;
 	else if (strcmp(name, "leaf") == 0)
 		body = take_leaf;
+	else if (strcmp(name, "spin") == 0)
+		body = take_spin;
 	else if (strcmp(name, "bare") == 0)
 		body = take_bare;
 	else if (strcmp(name, "made") == 0) {

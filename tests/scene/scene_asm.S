@@ -50,6 +50,25 @@ scene_capture_leaf:
 	ret
 	.size scene_capture_leaf, .-scene_capture_leaf
 
+/* The same within a loop that spins: interrupted behind its pause. */
+	.p2align 5
+	.globl scene_capture_spin
+	.type scene_capture_spin, @function
+scene_capture_spin:
+	store_registers
+	movq %rsp, 56(%rdi)
+	movq (%rsp), %rax
+	movq %rax, scene_asm_return(%rip)
+	leaq 2f(%rip), %rax
+	movq %rax, 128(%rdi)
+	movl $3, %eax
+1:	pause
+2:	subl $1, %eax
+	jne 1b
+	ret
+	.size scene_capture_spin, .-scene_capture_spin
+	.p2align 5
+
 /* The same between "push %rbp" and "mov %rsp, %rbp". */
 	.p2align 4
 	.globl scene_capture_pushed

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/support/golden.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>

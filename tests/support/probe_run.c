@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/support/probe_run.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

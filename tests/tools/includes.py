@@ -9,7 +9,10 @@ What it checks, over the #include lines of everything that we build:
  4. every header compiles alone (with --commands, which knows the flags);
  5. no header has exactly one client that lies in its own folder;
  6. the folders that ARCHITECTURE.md names exist;
- 7. the files that comments name exist.
+ 7. the files that comments name exist;
+ 8. a header of a thing with a life, which NAME_new() or the like begins and NAME_free() or the like
+    ends, says for which threads it is, and who owns what or must outlive whom;
+ 9. the formats call nothing that merge/ declares: cli/report/ asks, and they read the answers.
 
 It prints FILE:LINE: what is wrong. Exceptions are listed below, each with its reason. The lists only
 shrink: an exception that is no longer needed is an error, too.
@@ -24,6 +27,10 @@ import shlex
 import subprocess
 import sys
 
+# Folders of cli/: the commands, and the formats, which know neither queries nor rules.
+COMMANDS = ("cli/command", "cli/run", "cli/batch", "cli/bench", "cli/diff")
+FORMATS = ("cli/text", "cli/html", "cli/export")
+
 TOPS = ("base", "tracer", "sampler", "symbolize", "merge", "cli")
 
 # The folder with the longest matching name decides. A folder may always include itself.
@@ -37,40 +44,49 @@ MAY_INCLUDE = {
     "symbolize": ("base",),
     "merge": ("base", "symbolize"),
     "merge/record": ("base", "tracer", "tracer/reader", "sampler", "symbolize", "merge"),
-    "cli/report": ("base", "merge", "cli"),  # cli/*.h: options, numbers as words, JSON
-    "cli/text": ("base", "cli", "cli/report"),
-    "cli/html": ("base", "cli", "cli/report"),
-    "cli/export": ("base", "cli", "cli/report"),
-    "cli": ("base", "merge", "cli"),
+    "cli": ("base", "merge", "merge/record"),  # cli/*.h: options, messages, JSON, the terminal
+    "cli/report": ("base", "merge", "cli"),
+    **{folder: ("base", "cli", "cli/report") for folder in FORMATS},
+    **{folder: ("base", "merge", "merge/record", "cli", "cli/report", "cli/text", "cli/export", *COMMANDS)
+       for folder in COMMANDS},
 }
 
 # (including file or folder, included folder): why.
 MAY_INCLUDE_TOO = {
     ("sampler/agent", "tracer/reader"): "rung 3 reads what the agent in the target writes, and all rungs its ops",
-    # The commands: they bind the report and its formats to what is recorded.
-    ("cli", "cli/report"): "commands print reports",
-    ("cli", "cli/text"): "bench, count and diff print theirs for people",
-    ("cli", "cli/export"): "report and run export what they have",
-    ("cli", "sampler"): "being rebuilt: run starts the pipeline itself",
-    ("cli", "symbolize"): "being rebuilt: the same",
-    ("cli", "tracer"): "being rebuilt: the same",
-    ("cli", "merge/record"): "being rebuilt: the same",
-    # What is not a section yet asks the profile itself.
-    ("cli/text", "merge"): "calls as cProfile prints them, and who chooses among sections",
-    ("cli/html", "merge"): "timelines, slices, trees and the verdict",
-    ("cli/export", "merge"): "timelines, stacks, and which tables a profile has",
     ("cli/export", "cli/html"): "the exporter of the page",
 }
-
-# Folders whose order is being rebuilt elsewhere: their headers may have one client, and exceptions
-# for them that are no longer needed are reported without failing.
-BEING_REBUILT = ("cli", "tracer")
 
 # (folder, folder that it may include although that makes a circle).
 CIRCLES = set()
 
 # Headers with one client in their own folder: why they stay.
 ONE_CLIENT = {
+    "cli/batch/batch_output.h": "how a batch is told of, in three formats, apart from running it",
+    "cli/bench/bench_statements.h": "processes that take turns, apart from the options and tables of bench",
+    "cli/export/chrome.h": "Chrome's format, apart from what is written in it",
+    "cli/export/firefox_markers.h": "its exporter is two tables, of stacks and of markers, in a file each",
+    "cli/export/protobuf.h": "protocol buffers, apart from pprof's messages",
+    "cli/html/html_assets.h": "the page itself: cmake/html.cmake makes the other file",
+    "cli/run/collect.h": "signals and children while a run is recorded",
+    "merge/record/checkpoint.h": "a forked writer, apart from what is recorded meanwhile",
+    "merge/record/surroundings.h": "400 lines of /proc, /sys and libraries that recording need not know",
+    "tracer/agent/blas/blas_table.h": "a table of routines",
+    "tracer/agent/cupti/cupti.h": "InitializeInjection() is called by the driver, and by who stands before its loader",
+    "tracer/agent/memory/allocator.h": "what is known of other allocators' blocks",
+    "tracer/agent/memory/memory_slots.h": "counts of threads without waiting, for handlers, too",
+    "tracer/agent/mpi/mpi_table.h": "a table of routines",
+    "tracer/agent/nvtx/nvtx_deferred.h": "hooks of one part of NVTX, by the table of all",
+    "tracer/agent/python/python_calls.h": "400 lines of counts that asking an interpreter need not know",
+    "tracer/agent/python/python_names.h": "the same of names",
+    "tracer/agent/python/python_trace.h": "the same of --trace",
+    "tracer/agent/python/torch_modules.h": "PyTorch's objects, apart from Python's frames",
+    "tracer/agent/trace/trace_object.h": "machine code of one object, apart from which objects there are",
+    "tracer/agent/trace/trace_slots.h": "assembler and unwind rules name what it declares",
+    "tracer/agent/waits/waits.h": "waits_hooks.h hands it on",
+    "tracer/agent/waits/waits_next.h": "waits_hooks.h hands it on",
+    "tracer/reader/door.h": "a socket and its protocol, apart from who owns which rings",
+    "tracer/reader/ring_file.h": "foreign bytes stop here",
     "sampler/agent/agent_source.h": "what rungs 3 and 4 share: each implements source.h in a file of its own",
     "merge/profile/callables.h": "its functions are called by who includes profile_data.h",
     "merge/query/op_groups.h": "the groups of ops, apart from the rows that are made of them",
@@ -86,9 +102,19 @@ ONE_CLIENT = {
     "sampler/unwind/unwinder_libunwind.h": "libunwind's types stop here",
 }
 
-# Libraries that do not link what they include: why.
-NOT_LINKED = {
-    "cli": "the program and the tests bind commands and sections to the other folders",
+# What the formats call of merge/: an answer that cli/report/answers.h got them is read by these.
+READ_ANSWERS = {
+    "slice_reader_next": "calls, waits and works come one by one",
+    "slice_reader_thread": "whose they are",
+    "slice_reader_threads": "how many there are",
+    "slice_reader_stream": "the same of streams",
+    "slice_reader_streams": "the same",
+    "slice_reader_free": "markers hold their reader",
+    "wakes_add": "who ended waits is found while these are read",
+    "wakes_next": "the same",
+    "stack_weight_on_cpu": "sums of a weight",
+    "stack_weight_off_cpu": "the same",
+    "stack_weight_samples": "the same",
 }
 
 # Headers of others, and what linking them is called.
@@ -97,6 +123,7 @@ SYSTEM = {
     "sqlite3.h": "PkgConfig::SQLITE",
     "lzma.h": "PkgConfig::LZMA",
     "libsmartcols.h": "PkgConfig::SMARTCOLS",
+    "libsmartcols/libsmartcols.h": "PkgConfig::SMARTCOLS",
     "libunwind.h": "PkgConfig::UNWIND",
     "libunwind-ptrace.h": "PkgConfig::UNWIND",
     "libelf.h": "PkgConfig::ELF",
@@ -110,6 +137,11 @@ SYSTEM = {
 # A file of ours, in what is not an #include line.
 NAMED = re.compile(rf"(?<![\w/.-])((?:{'|'.join(TOPS)}|tests|cmake|man)/[\w/.-]*\.[a-z1-9]+)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)')
+BEGINS, ENDS = r"\b(\w+)_(?:new|open|init|read|start)\(", r"\b(\w+)_(?:free|close|fini|stop)\("
+# How headers say it.
+OF_THREADS = re.compile(r"\b(?:threads?|handlers?|at once)\b", re.IGNORECASE)
+OF_OWNERS = re.compile(r"\b(?:owns?|owned|outlives?|borrow(?:s|ed)|belongs?|lives?|as long as|kept|keeps|"
+                       r"until|frees?|closes?|caller)\b|free\(\)", re.IGNORECASE)
 Line = collections.namedtuple("Line", "file number header system")
 
 
@@ -172,7 +204,37 @@ def check_table(tree, problems, stale):
         if not excused:
             problems.append(f"{line.file}:{line.number}: {row}/ may not include {line.header}")
     for who, whom in set(MAY_INCLUDE_TOO) - used:
-        stale(who, f"MAY_INCLUDE_TOO: {who} no longer includes {whom}")
+        stale(f"MAY_INCLUDE_TOO: {who} no longer includes {whom}")
+
+
+def read(tree, path):
+    """The code alone: without comments and what stands in quotes."""
+    with open(os.path.join(tree.root, path), errors="replace") as file:
+        text = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: "\n" * m[0].count("\n"), file.read(), flags=re.DOTALL)
+    return re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+
+
+def check_asking(tree, problems, stale):
+    declared, used = {}, set()
+    for path in tree.files:
+        if in_folder(path, "merge") and path.endswith(".h"):
+            for name in re.findall(r"^\w[\w\s*]*?[\s*](\w+)\(", read(tree, path), re.MULTILINE):
+                declared[name] = path
+    for path in sorted(tree.files):
+        if not any(in_folder(path, folder) for folder in FORMATS):
+            continue
+        text = read(tree, path)
+        own = set(re.findall(r"^static\s[\w\s*]*?[\s*](\w+)\(", text, re.MULTILINE))
+        for match in re.finditer(r"\b(\w+)\(", text):
+            name = match[1]
+            if name not in declared or name in own:
+                continue
+            used.add(name)
+            if name not in READ_ANSWERS:
+                number = text.count("\n", 0, match.start()) + 1
+                problems.append(f"{path}:{number}: calls {name}() of {declared[name]}: cli/report/ asks")
+    for name in sorted(set(READ_ANSWERS) - used):
+        stale(f"READ_ANSWERS: no format calls {name}()")
 
 
 def room_of(path):
@@ -214,7 +276,7 @@ def check_circles(tree, problems, stale):
         problems.append(f"{line.file}:{line.number}: {line.header} closes a circle: {b}/ includes "
                         f"{a}/, directly or through others")
     for pair in set(CIRCLES) - on_a_circle(edges):
-        stale(pair[0], f"CIRCLES: {pair[0]}/ may include {pair[1]}/ without an exception")
+        stale(f"CIRCLES: {pair[0]}/ may include {pair[1]}/ without an exception")
 
 
 def commands_of(root, folder):
@@ -246,7 +308,7 @@ def libraries(tree):
     return found
 
 
-def check_links(tree, problems, stale):
+def check_links(tree, problems):
     libs = libraries(tree)
     owner = {}
     for name, (_, _, folders) in libs.items():
@@ -262,10 +324,6 @@ def check_links(tree, problems, stale):
     known = set(libs) | set(SYSTEM.values())
     for name, (where, links, _) in sorted(libs.items()):
         missing = sorted(set(wants[name]) - links)
-        if name in NOT_LINKED:
-            if not missing:
-                stale(name, f"NOT_LINKED: {name} links what it includes")
-            continue
         for lib in missing:
             line = wants[name][lib]
             problems.append(f"{line.file}:{line.number}: {name} includes {line.header}, but does not "
@@ -326,10 +384,10 @@ def check_clients(tree, problems, stale):
             if os.path.dirname(lines[0].file) == os.path.dirname(header):
                 lonely[header] = lines[0]
     for header, line in sorted(lonely.items()):
-        if header not in ONE_CLIENT and not header.startswith(BEING_REBUILT):
+        if header not in ONE_CLIENT:
             problems.append(f"{line.file}:{line.number}: the only client of {header}: fold it in")
     for header in set(ONE_CLIENT) - set(lonely):
-        stale(header, f"ONE_CLIENT: {header} has no or several clients")
+        stale(f"ONE_CLIENT: {header} has no or several clients")
 
 
 def check_architecture(tree, problems):
@@ -341,6 +399,20 @@ def check_architecture(tree, problems):
             for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*)/`", text):
                 if name.split("/")[0] in TOPS and not os.path.isdir(os.path.join(tree.root, name)):
                     problems.append(f"ARCHITECTURE.md:{number}: there is no folder {name}/")
+
+
+def check_lives(tree, problems):
+    for path in sorted(tree.files):
+        if not path.endswith(".h"):
+            continue
+        with open(os.path.join(tree.root, path)) as file:
+            text = file.read()
+        comments = " ".join(re.findall(r"/\*.*?\*/", text, re.DOTALL))
+        code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+        lives = set(re.findall(BEGINS, code)) & set(re.findall(ENDS, code))
+        for what, words in ("threads", OF_THREADS), ("owners", OF_OWNERS):
+            if lives and not words.search(comments):
+                problems.append(f"{path}:1: says nothing of {what}, though {min(lives)} has a life")
 
 
 def check_named(tree, problems):
@@ -357,24 +429,23 @@ def main():
                         help="exceptions may be of no use: for trees of tests")
     args = parser.parse_args()
     tree = Tree(os.path.realpath(args.root))
-    problems, notes = [], []
+    problems = []
 
-    def stale(where, what):
+    def stale(what):
         if not args.no_stale:
-            (notes if where.startswith(BEING_REBUILT) else problems).append(
-                f"tests/tools/includes.py: {what}: remove the exception")
+            problems.append(f"tests/tools/includes.py: {what}: remove the exception")
 
     check_table(tree, problems, stale)
     check_circles(tree, problems, stale)
-    check_links(tree, problems, stale)
+    check_asking(tree, problems, stale)
+    check_links(tree, problems)
     check_clients(tree, problems, stale)
     check_architecture(tree, problems)
     check_named(tree, problems)
+    check_lives(tree, problems)
     if args.commands:
         with open(args.commands) as file:
             check_headers_alone(tree, problems, json.load(file))
-    for note in notes:
-        print("note:", note)
     for problem in problems:
         print(problem)
     print(f"{len(tree.files)} files, {len(problems)} problems")

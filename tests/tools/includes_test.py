@@ -54,6 +54,29 @@ class Includes(unittest.TestCase):
             "base/c.c": '#include "merge/b.h"\n'})
         self.assertEqual([line.split(" ")[0] for line in found], ["base/c.c:1:", "merge/b.c:1:"])
 
+    def test_a_format_neither_includes_what_answers_nor_asks(self):
+        files = {
+            "merge/query/query.h": "struct rows *query_rows(const struct profile *p);\n",
+            "cli/report/rows.h": '#include "merge/query/query.h"\n',
+            "cli/report/other.c": '#include "cli/report/rows.h"\nvoid f(void) { query_rows(p); }\n',
+            "cli/html/html.c": '#include "cli/report/rows.h"\n\nstatic int read(void)\n{ // query_rows()\n'
+                               '\tputs("query_rows()");\n}\n',
+            "cli/text/text.c": '#include "cli/report/rows.h"\n'}
+        self.assertEqual(problems_of(files), [])
+        files["cli/html/html.c"] += "static int g(void)\n{\n\treturn query_rows(p) != 0;\n}\n"
+        self.assertEqual([line.split(" ")[0] for line in problems_of(files)], ["cli/html/html.c:9:"])
+        files["cli/html/html.c"] = '#include "merge/query/query.h"\n'
+        self.assertEqual([line.split(" ")[0] for line in problems_of(files)], ["cli/html/html.c:1:"])
+
+    def test_a_format_includes_no_command(self):
+        self.assertEqual([line.split(" ")[0] for line in problems_of({
+            "cli/diff/diff.h": "#pragma once\n",
+            "cli/html/html.c": '#include "cli/diff/diff.h"\n',
+            "cli/batch/batch.c": '#include "cli/diff/diff.h"\n',
+            "cli/report/report.c": '#include "cli/diff/diff.h"\n',
+            "cli/json.c": '#include "cli/diff/diff.h"\n'})],
+            ["cli/html/html.c:1:", "cli/json.c:1:", "cli/report/report.c:1:"])
+
     def test_a_header_with_one_client_beside_it_is_found_unless_a_test_has_it(self):
         files = {
             "merge/x/a.h": "#pragma once\n",
@@ -88,6 +111,15 @@ class Includes(unittest.TestCase):
         found = problems_of({"ARCHITECTURE.md": "`merge/file/` holds\nwhat `merge/none/` holds\n",
                              "merge/file/a.c": ""})
         self.assertEqual([line.split(" ")[0] for line in found], ["ARCHITECTURE.md:2:"])
+
+    def test_a_header_of_a_thing_with_a_life_says_threads_and_owners(self):
+        functions = "struct a *a_new(void);\nvoid a_free(struct a *a);\n"
+        self.assertEqual(problems_of({
+            "base/a.h": "/* A list. One thread at a time. It owns its texts. */\n" + functions,
+            "base/b.h": "/* A value. */\nvoid b_init(struct b *b);\n"}), [])
+        self.assertEqual(len(problems_of({"base/a.h": "/* A list. */\n" + functions})), 2)
+        self.assertEqual(len(problems_of({
+            "base/a.h": "/* A list. One thread at a time. */\n" + functions})), 1)
 
 
 if __name__ == "__main__":

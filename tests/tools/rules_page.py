@@ -35,17 +35,17 @@ def subjects(bottleneck):
 
 
 def describe(bottleneck, rule):
-    """The title of a rule, and what it measures."""
+    """The title of a rule, what it measures, and what part of that it can save, or ""."""
     lines = explain(bottleneck, rule).splitlines()
     title = lines[0].removeprefix(rule).strip()
     field = re.compile(r"  (\S.*?)  +(\S.*)")
-    measures, inside = [], False
+    words, inside = {"measures": [], "saves": []}, None
     for line in lines[1:]:
         match = field.match(line)
-        inside = match[1] == "measures" if match else inside
-        if inside:
-            measures.append(match[2] if match else line.strip())
-    return title, " ".join(measures)
+        inside = match[1] if match else inside
+        if inside in words:
+            words[inside].append(match[2] if match else line.strip())
+    return title, " ".join(words["measures"]), " ".join(words["saves"])
 
 
 def escape(text):
@@ -62,8 +62,9 @@ def generate(bottleneck):
     for name, ids in subjects(bottleneck):
         page += f"{'.Pp' if page else ''}\n".lstrip("\n") + f"On {name}:\n.Bl -tag -width Ds\n"
         for rule in ids:
-            title, measures = describe(bottleneck, rule)
+            title, measures, saves = describe(bottleneck, rule)
             page += f".It Sy {rule}\n" + escape(f"{title[0].upper()}{title[1:]}: {measures}.")
+            page += escape(f"Its price is {saves}.") if saves else ""
         page += ".El\n"
     return page
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 static struct fixture f;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/unwind/address_space.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 
 static struct address_space *space_with(uint64_t start, uint64_t length, uint64_t offset,

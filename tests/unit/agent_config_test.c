@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/config.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stddef.h>
 
 Test(agent_config, texts_give_numbers_and_defaults)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "tests/support/agent_run.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

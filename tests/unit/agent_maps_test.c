@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/main_stack.h"
 #include "tracer/agent/maps.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "tests/support/expect.h"
 #include "tracer/agent/modes.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

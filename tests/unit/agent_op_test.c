@@ -3,13 +3,14 @@
 
 #include "base/clock.h"
 #include "base/device_bytes.h"
+#include "base/op.h"
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/op/op_state.h"
 #include "tracer/agent/sample/threads.h"
 #include "tracer/reader/reader.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void open_all(void)
 {
 	temporary_make(directory, sizeof(directory));
 	cr_assert(agent_start(&agent, directory, "hz=0,ops=2"));
-	threads_start(&agent);
+	threads_start(&agent, false);
 	op_start(&agent);
 	reader = reader_new(directory, NULL);
 	cr_assert(reader != NULL);
@@ -631,4 +632,25 @@ Test(agent_op, a_new_caller_leaves_its_stack)
 		          "the return address is where it should be");
 	}
 	cr_expect(eq(int, sites, 1));
+}
+
+// An anchor of the clock comes first: the first op that ends is followed by empty ones, once.
+Test(agent_op, empty_ops_are_recorded_behind_others_where_they_are_wanted)
+{
+	op_wants_empties = true;
+	begin("a");
+	begin("b");
+	end();
+	end();
+	const char *told = read_story();
+	size_t empties = 0;
+	for (const char *at = told; (at = strstr(at, "(bottleneck: empty ")); at++)
+		empties++;
+	cr_expect(strncmp(told, "(a (b b) (bottleneck: empty bottleneck: empty) ", 46) == 0, "%s",
+	          told);
+	cr_expect(strstr(told, "(bottleneck: row of empty (bottleneck: empty ") != NULL, "%s",
+	          told);
+	cr_expect(strcmp(told + strlen(told) - 3, "a) ") == 0, "%s", told);
+	cr_expect(eq(sz, empties, 16 + OP_EMPTY_ROW));
+	op_wants_empties = false;
 }

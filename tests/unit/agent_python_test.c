@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/python/python_code.h"
@@ -7,8 +8,6 @@
 #include "tracer/agent/python/python_text.h"
 #include "tracer/agent/python/python_threads.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/rings.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

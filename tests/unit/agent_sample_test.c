@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "tests/support/agent_signal.h"
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/sample/sample.h"
 #include "tracer/agent/sample/tick.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

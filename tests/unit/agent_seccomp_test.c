@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/sample/seccomp.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/sample/signals.h"
 
+#include "tests/support/expect.h"
 #include "tracer/agent/sample/threads.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <pthread.h>
 #include <unistd.h>
 

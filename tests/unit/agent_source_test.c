@@ -2,9 +2,8 @@
 #include "tests/support/rung_run.h"
 
 #include "base/clock.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -2,10 +2,9 @@
 #include "tracer/agent/sample/trap.h"
 
 #include "base/clock.h"
+#include "tests/support/expect.h"
 #include "tracer/agent/sample/signals.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

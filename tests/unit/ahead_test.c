@@ -5,9 +5,8 @@
 #include "base/kallsyms.h"
 #include "merge/profile/profile.h"
 #include "symbolize/early.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <sched.h>
 
 // What ahead.c asks, and who it asks, is the test's.

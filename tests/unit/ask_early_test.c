@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "merge/profile/profile.h"
 #include "symbolize/early.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 static struct fixture f;
 static uint32_t modules[16];

@@ -2,9 +2,7 @@
 #include "sampler/budget.h"
 
 #include "base/clock.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static uint32_t judge_often(struct budget *b, struct budget_window window, uint32_t frequency,
                             int times)

@@ -4,10 +4,9 @@
 #include "base/error.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_called.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <link.h>
 #include <stdlib.h>
 #include <unistd.h>

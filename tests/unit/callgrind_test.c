@@ -4,9 +4,8 @@
 #include "base/error.h"
 #include "base/strings.h"
 #include "merge/profile/counts.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "merge/table/cells.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 
 static struct cells c;

@@ -2,9 +2,8 @@
 #include "base/error.h"
 #include "sampler/unwind/cfi_table.h"
 #include "sampler/unwind/image.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "merge/record/cgroup.h"
 
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

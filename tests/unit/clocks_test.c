@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/table/clocks.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 #define MS UINT64_C(1000000)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
 #include "merge/table/columns.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -15,7 +14,7 @@ static const uint64_t hard[] = {
 
 static void *pack_hard(struct columns *c, size_t *size)
 {
-	cr_assert(columns_init(c, 2, 0x2));
+	cr_assert(columns_init(c, 2, 0x2, COLUMNS_ROWS));
 	c->rows = HARD;
 	for (uint32_t i = 0; i < HARD; i++) {
 		*columns_at(c, 0, i) = hard[i];
@@ -30,7 +29,7 @@ Test(columns, every_number_comes_back_plain_and_as_a_difference)
 	size_t size;
 	cleanup_free void *blob = pack_hard(&c, &size);
 
-	cr_assert(columns_init(&back, 2, 0x2));
+	cr_assert(columns_init(&back, 2, 0x2, COLUMNS_ROWS));
 	cr_assert(columns_unpack(&back, HARD, blob, size));
 	for (uint32_t i = 0; i < HARD; i++) {
 		cr_expect(eq(u64, *columns_at(&back, 0, i), hard[i]), "row %u", i);
@@ -52,13 +51,27 @@ Test(columns, a_blob_of_another_size_is_refused)
 		cr_expect(not(columns_unpack(&c, HARD, blob, cut)), "%zu of %zu bytes", cut, size);
 }
 
+Test(columns, more_rows_than_a_table_has_room_for_are_refused)
+{
+	cleanup(columns) struct columns c, small, fitting;
+	size_t size;
+	cleanup_free void *blob = pack_hard(&c, &size);
+
+	cr_assert(columns_init(&small, 2, 0x2, HARD - 1));
+	cr_expect(not(columns_unpack(&small, HARD, blob, size)));
+	cr_assert(columns_init(&fitting, 2, 0x2, HARD));
+	cr_assert(columns_unpack(&fitting, HARD, blob, size));
+	for (uint32_t i = 0; i < HARD; i++)
+		cr_expect(eq(u64, *columns_at(&fitting, 1, i), hard[i]), "row %u", i);
+}
+
 Test(columns, a_flipped_bit_is_noticed_or_of_no_consequence)
 {
 	cleanup(columns) struct columns c, back;
 	size_t size, refused = 0;
 	cleanup_free unsigned char *blob = pack_hard(&c, &size);
 
-	cr_assert(columns_init(&back, 2, 0x2));
+	cr_assert(columns_init(&back, 2, 0x2, COLUMNS_ROWS));
 	for (size_t bit = 0; bit < size * 8; bit++) {
 		blob[bit / 8] ^= (unsigned char)(1 << bit % 8);
 		bool taken = columns_unpack(&back, HARD, blob, size);
@@ -87,7 +100,7 @@ Test(columns, numbers_that_do_not_fit_or_do_not_end_are_refused)
 		cleanup(columns) struct columns c;
 		uint8_t packed[64];
 		uLongf size = sizeof(packed);
-		cr_assert(columns_init(&c, 1, 0));
+		cr_assert(columns_init(&c, 1, 0, COLUMNS_ROWS));
 		cr_assert(compress(packed, &size, rows[i].bytes, rows[i].size) == Z_OK);
 		cr_expect(not(columns_unpack(&c, 1, packed, size)), "row %zu", i);
 	}
@@ -101,7 +114,7 @@ Test(columns, a_bomb_is_refused)
 	uLongf size = compressBound(plain_size);
 	cleanup_free uint8_t *packed = malloc(size);
 
-	cr_assert(columns_init(&c, 2, 0));
+	cr_assert(columns_init(&c, 2, 0, COLUMNS_ROWS));
 	cr_assert(compress(packed, &size, plain, plain_size) == Z_OK);
 	cr_expect(not(columns_unpack(&c, COLUMNS_ROWS, packed, size)));
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/dwarf/cover.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static const uint64_t addresses[] = { 10, 20, 30, 40, 50 };
 

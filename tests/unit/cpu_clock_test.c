@@ -3,9 +3,8 @@
 
 #include "base/clock.h"
 #include "merge/profile/profile.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,8 @@
 #include "symbolize/cubin.h"
 
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/cupti/cupti_buffers.h"
@@ -12,8 +13,6 @@
 #include "tracer/agent/sample/threads.h"
 #include "tracer/reader/reader.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,7 +207,7 @@ static void open_all(void)
 {
 	temporary_make(directory, sizeof(directory));
 	cr_assert(agent_start(&agent, directory, "hz=0,ops=512"));
-	threads_start(&agent);
+	threads_start(&agent, false);
 	op_start(&agent);
 	cr_assert(gpu_lane_start(&agent));
 	reader = reader_new(directory, NULL);

@@ -7,9 +7,8 @@
 #include "base/cleanup.h"
 #include "merge/warmup/cycle.h"
 #include "merge/warmup/warmup.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,8 @@
 #include "merge/warmup/cycle.h"
 
 #include "base/cleanup.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 // Looks told as letters ("aab" is phase 1 twice, then 2), ".", nothing seen, or "#", elsewhere.

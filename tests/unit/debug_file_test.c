@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/elf/debug_file.h"
+#include "tests/support/expect.h"
 #include "tests/unit/elf_builder.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <lzma.h>
 #include <sys/stat.h>
 #include <zlib.h>

@@ -3,9 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <zlib.h>
 
 #define LARGE ((size_t)1 << 20) // what large sections are decompressed by, not zlib

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/frame/demangle.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 Test(demangle, names_are_as_people_wrote_them)

@@ -3,10 +3,9 @@
 
 #include "base/error.h"
 #include "merge/diff/visits.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,9 +4,8 @@
 #include "symbolize/dwarf/dwarf_units.h"
 #include "symbolize/dwarf/inlines.h"
 #include "symbolize/dwarf/unit_values.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dwarf.h>
 #include <errno.h>
 #include <sys/resource.h>

@@ -3,9 +3,8 @@
 
 #include "base/error.h"
 #include "symbolize/answers.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <link.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "symbolize/elf/elf_file.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/elf/elf_symbols.h"
+#include "tests/support/expect.h"
 #include "tests/unit/elf_builder.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 struct row {
 	const char *name;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <errno.h>
 #include <string.h>
 

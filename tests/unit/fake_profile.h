@@ -28,6 +28,8 @@
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/query/query_warmup.h"
+#include "merge/query/query_workers.h"
+#include "merge/rules/compiling.h"
 #include "merge/rules/finding.h"
 
 struct profile {
@@ -72,10 +74,13 @@ struct profile {
 	struct wait_rows waits;
 	struct parallel parallel;
 	struct wall_account wall;
+	struct wall_rank wall_rank; /* none unless it is numbered */
 	struct memory_rows memory;
 	struct memory_curves curves;
 	struct memory_doubts doubts;
 	struct import_rows imports;
+	struct compiling compiling;
+	struct workers workers;
 	struct rank_rows ranks; /* of a merged profile */
 	struct repeat_rows repeats;
 	const struct repeat *repeat_runs;

@@ -281,10 +281,10 @@ const struct repeat *query_repeat_runs(const struct profile *p, size_t *count)
 	return p->repeat_runs;
 }
 
-int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other,
-                       enum repeat_metric metric, struct spread *ratio, struct error *err)
+int query_repeat_ratio(const struct profile *p, uint32_t base, uint32_t other, struct spread *ratio,
+                       struct error *err)
 {
-	(void)base, (void)other, (void)metric, (void)err;
+	(void)base, (void)other, (void)err;
 	*ratio = p->ratio;
 	return 0;
 }
@@ -648,6 +648,36 @@ void import_rows_free(struct import_rows *rows)
 	free(rows);
 }
 
+struct compiling *query_compiling(const struct profile *p, const struct query *query,
+                                  struct error *err)
+{
+	struct compiling *c = malloc(sizeof(*c));
+
+	(void)query, (void)err;
+	*c = p->compiling;
+	return c;
+}
+
+void compiling_free(struct compiling *c)
+{
+	free(c);
+}
+
+struct workers *query_workers(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                              struct error *err)
+{
+	struct workers *w = malloc(sizeof(*w));
+
+	(void)from_ns, (void)to_ns, (void)err;
+	*w = p->workers;
+	return w;
+}
+
+void workers_free(struct workers *w)
+{
+	free(w);
+}
+
 void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
 {
 	*out = p->doubts;
@@ -658,11 +688,12 @@ void memory_rows_free(struct memory_rows *rows)
 	free(rows);
 }
 
-struct wait_rows *query_waits(const struct profile *p, struct error *err)
+struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                              struct error *err)
 {
 	struct wait_rows *rows = calloc(1, sizeof(*rows));
 
-	(void)err;
+	(void)from_ns, (void)to_ns, (void)err;
 	*rows = p->waits;
 	rows->rows = calloc(rows->count + 1, sizeof(*rows->rows));
 	if (rows->count)
@@ -683,8 +714,16 @@ const char *wait_kind_name(uint32_t kind, enum metric cause)
 	return kind == HELD_MUTEX ? "mutex" : kind == HELD_JOIN ? "end of a thread" : "";
 }
 
-void query_parallel(const struct profile *p, struct parallel *parallel)
+const char *wait_kind_article(uint32_t kind)
 {
+	(void)kind;
+	return "a";
+}
+
+void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                    struct parallel *parallel)
+{
+	(void)from_ns, (void)to_ns;
 	*parallel = p->parallel;
 }
 
@@ -697,7 +736,27 @@ int query_wall_account(const struct profile *p, const struct query *query,
 	return 0;
 }
 
+bool query_wall_rank(const struct profile *p, struct wall_rank *rank)
+{
+	(void)rank;
+	*rank = p->wall_rank;
+	return p->wall_rank.numbered;
+}
+
 uint64_t query_wall_ns(const struct profile *p)
 {
 	return p->waits.wall_ns;
+}
+
+struct rows *query_wall_owners(const struct profile *p, const struct query *query,
+                               struct error *err)
+{
+	struct query asked = *query;
+
+	asked.by = BY_FUNCTION;
+	asked.sort = SORT_SELF;
+	asked.on_cpu = asked.off_cpu = asked.without_others = false;
+	struct rows *rows = query_run(p, &asked, err);
+	rows->count = query_wall_ns(p) ? rows->count : 0;
+	return rows;
 }

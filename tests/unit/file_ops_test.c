@@ -4,10 +4,9 @@
 #include "base/record.h"
 #include "merge/file/file.h"
 #include "merge/query/query_ops.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -160,7 +159,7 @@ Test(file_ops, a_profile_that_was_read_answers_like_the_one_that_was_written)
 			cleanup(op_rows) struct op_rows *left = query_ops(f.profile, &query, NULL);
 			cleanup(op_rows) struct op_rows *right = query_ops(p, &query, NULL);
 			cr_assert(eq(sz, left->count, right->count));
-			cr_expect(gt(sz, left->count, by == OPS_BY_MODULE ? 1 : 2));
+			cr_expect(ge(sz, left->count, by == OPS_BY_MODULE ? 1 : 2));
 			for (size_t i = 0; i < left->count; i++)
 				expect_same_row(&left->rows[i], &right->rows[i]);
 			cr_expect(eq(u64, left->wall_ns, right->wall_ns));

@@ -2,9 +2,12 @@
 // Findings on CPUs, threads and locks.
 #include "tests/unit/finding_fixture.h"
 
+#include "base/error.h"
 #include "base/record.h"
+#include "merge/query/query_waits.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <string.h>
 
 TestSuite(finding_cpu, .init = begin, .fini = end);
@@ -82,11 +85,14 @@ static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum th
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
 }
 
+static const char *held_stack = "flusher a.c:20 > flush_log a.c:18";
+static const char *wait_stack = "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc";
+
 // The main thread computes for 1 s beside thread 2, then waits for HELD_MS, of KIND, for what that
-// does, and both compute up to the end of the 3 s.
-static struct findings *hold(uint32_t kind, uint64_t held_ms)
+// does, which lacks a CPU for the last READY_MS of them, and both compute up to the end of the 3 s.
+static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64_t ready_ms)
 {
-	const uint64_t end_ms = 2000 + held_ms;
+	const uint64_t end_ms = 2000 + held_ms, ready_from_ms = end_ms - ready_ms;
 	const struct wait_share by = { end_ms * MS, 2, HELD_BY_OWNER };
 	const struct wait_event wait = { .thread = 1,
 		                         .begin_ns = 2000 * MS,
@@ -105,15 +111,22 @@ static struct findings *hold(uint32_t kind, uint64_t held_ms)
 		f.now_ns = (ms + 5) * MS;
 		if (ms < 2000 || ms >= end_ms)
 			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
-		add(&f, 2, METRIC_ON_CPU, 10,
-		    ms >= 2000 && ms < end_ms ? "flusher a.c:20 > flush_log a.c:18"
-		                              : "flusher a.c:20 > other a.c:25");
+		if (ms < ready_from_ms || ms >= end_ms)
+			add(&f, 2, METRIC_ON_CPU, 10,
+			    ms >= 2000 && ms < end_ms ? held_stack
+			                              : "flusher a.c:20 > other a.c:25");
+		if (ready_ms && ms == ready_from_ms)
+			tell_span(2, 1000, ms, THREAD_RUNS, THREAD_READY);
+		if (ready_ms && ms == end_ms) {
+			f.now_ns = ready_from_ms * MS;
+			add(&f, 2, METRIC_OFF_RUNNABLE, ready_ms, held_stack);
+			tell_span(2, ready_from_ms, ms, THREAD_READY, THREAD_RUNS);
+		}
 		if (ms == 2000)
 			tell_span(1, 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
 		if (ms == end_ms) {
 			f.now_ns = 2000 * MS;
-			add(&f, 1, METRIC_OFF_LOCK, held_ms,
-			    "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc");
+			add(&f, 1, METRIC_OFF_LOCK, held_ms, wait_stack);
 			tell_span(1, 2000, end_ms, THREAD_BLOCKED, THREAD_RUNS);
 			profile_take(f.profile,
 			             &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
@@ -122,6 +135,23 @@ static struct findings *hold(uint32_t kind, uint64_t held_ms)
 	profile_end_wall(f.profile, 4000 * MS);
 	finish(3000, 2);
 	return look(NULL);
+}
+
+static struct findings *hold(uint32_t kind, uint64_t held_ms)
+{
+	return hold_without_cpu(kind, held_ms, 0);
+}
+
+// One that cannot write waits as one that cannot read: for the process at the other end.
+Test(finding_cpu, the_run_waits_for_the_other_end_of_a_pipe)
+{
+	cleanup(findings) struct findings *found = hold(WAIT_KIND_DESCRIPTOR, 900);
+	const struct finding *finding = finding_of(found, "CPU-HOLDER");
+
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "flush_log (a.c:18), while save waits for it at a pipe or "
+	                                "socket at a.c:31"),
+	          "%s", finding->fact);
 }
 
 // The texts of findings are the profile's, which the next one replaces.
@@ -143,6 +173,43 @@ Test(finding_cpu, one_holds_what_the_run_waits_for)
 	cr_expect_null(finding_of(shorter, "CPU-HOLDER"));
 	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
 	cr_expect_null(finding_of(own_work, "CPU-HOLDER"));
+}
+
+// Of code that is all of others' a line of libc says least.
+Test(finding_cpu, who_waits_in_foreign_code_is_named_by_that)
+{
+	const char *const stacks[][2] = {
+		{ "{recv </usr/lib/python3.11/multiprocessing/connection.py>:378} > read@libc",
+		  "while recv waits for it" },
+		{ "clone@libc > GOMP_critical_start@libgomp > syscall@libc",
+		  "while GOMP_critical_start waits for it" },
+		{ "clone@libc > read@libc", "while read waits for it" },
+	};
+
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+		wait_stack = stacks[i][0];
+		cleanup(findings) struct findings *found = hold(HELD_MUTEX, 900);
+		const struct finding *finding = finding_of(found, "CPU-HOLDER");
+		cr_assert(finding != NULL, "%s", wait_stack);
+		cr_expect(strstr(finding->fact, stacks[i][1]) != NULL, "%s", finding->fact);
+	}
+}
+
+// 0.9 s of 3 s are held, of which it ran for 0.6 s. What has no CPU for 0.3 s costs no more for
+// that.
+Test(finding_cpu, price_of_what_lacks_a_cpu_is_its_own_time)
+{
+	const uint32_t kinds[] = { HELD_MUTEX, HELD_CONDITION };
+	const char *const ids[] = { "CPU-HOLDER", "CPU-STAGE" };
+
+	for (int i = 0; i < 2; i++) {
+		cleanup(findings) struct findings *found = hold_without_cpu(kinds[i], 900, 150);
+		const struct finding *finding = finding_of(found, ids[i]);
+		cr_assert(finding != NULL, "%s", ids[i]);
+		cr_expect_float_eq(finding->value, 26.3, 0.5, "%s: %f", ids[i], finding->value);
+		cr_expect_float_eq((double)finding->saving_ns / MS, 750, 15, "%s: %" PRIu64, ids[i],
+		                   finding->saving_ns / MS);
+	}
 }
 
 Test(finding_cpu, a_stage_that_the_others_wait_for)
@@ -173,13 +240,133 @@ Test(finding_cpu, a_part_that_is_not_divided_among_threads)
 	cr_assert(finding != NULL);
 	cr_expect_float_eq(finding->value, 40, 0.5);
 	cr_expect_str_eq(finding->function, "flush_log");
-	cr_expect(strstr(finding->fact, "in which no other thread has anything to do") != NULL,
-	          "%s", finding->fact);
+	cr_expect(strstr(finding->fact, "while no other thread has work") != NULL, "%s",
+	          finding->fact);
 	cleanup(findings) struct findings *shorter = hold(HELD_JOIN, 800); // 27 %
 	cr_expect_null(finding_of(shorter, "CPU-ALONE"));
 	cleanup(findings) struct findings *stage = hold(HELD_CONDITION, 1200);
 	cr_assert(finding_of(stage, "CPU-ALONE") != NULL);
 	cr_expect_str_eq(finding_of(stage, "CPU-ALONE")->covered->id, "CPU-STAGE");
+}
+
+Test(finding_cpu, who_is_kept_out_of_a_lock_has_something_to_do)
+{
+	const uint32_t kinds[] = { WAIT_KIND_GIL, HELD_MUTEX, HELD_RWLOCK };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		cleanup(findings) struct findings *found = hold(kinds[i], 1200);
+		cr_expect_null(finding_of(found, "CPU-ALONE"), "%u", kinds[i]);
+		cr_expect_null(finding_of(found, "CPU-STAGE"), "%u", kinds[i]);
+	}
+}
+
+Test(finding_cpu, what_is_imported_alone_is_told_as_imports)
+{
+	held_stack = "{<module> app.py:4} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+		     "PyInit_lib@libc";
+	cleanup(findings) struct findings *found = hold(HELD_JOIN, 1200);
+	cr_expect_null(finding_of(found, "CPU-ALONE"));
+}
+
+// The main thread loads for 1.2 s and waits for the end of threads 2 and 3, which share one CPU for
+// 1.8 s.
+static void take_turns(void)
+{
+	const struct wait_share by = { 4000 * MS, 2, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = 2200 * MS,
+		                         .end_ns = 4000 * MS,
+		                         .kind = HELD_JOIN,
+		                         .count = 1,
+		                         .parts = &by };
+
+	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t ms = 1000; ms < 2200; ms += 10) {
+		f.now_ns = (ms + 5) * MS;
+		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > load a.c:9");
+	}
+	f.now_ns = 2200 * MS;
+	add_thread(&f, 2, 1, 102, "app");
+	add_thread(&f, 3, 1, 103, "app");
+	tell_span(1, 1000, 2200, THREAD_RUNS, THREAD_BLOCKED);
+	for (uint64_t ms = 2200; ms < 4000; ms += 100) {
+		uint32_t runs = ms / 100 % 2 ? 2 : 3, waits = 5 - runs;
+		if (ms > 2200)
+			tell_span(waits, ms - 100, ms, THREAD_RUNS, THREAD_READY);
+		tell_span(runs, ms > 2200 ? ms - 100 : ms, ms, THREAD_READY, THREAD_RUNS);
+		for (int i = 0; i < 10; i++) {
+			f.now_ns = (ms + 5 + 10 * i) * MS;
+			add(&f, runs, METRIC_ON_CPU, 10, "solve a.c:20");
+		}
+		f.now_ns = ms * MS;
+		add(&f, waits, METRIC_OFF_RUNNABLE, 100, "solve a.c:20");
+	}
+	f.now_ns = 2200 * MS;
+	add(&f, 1, METRIC_OFF_LOCK, 1800, "main a.c:3 > pthread_join@libc");
+	tell_span(1, 2200, 4000, THREAD_BLOCKED, THREAD_RUNS);
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+	profile_end_wall(f.profile, 4000 * MS);
+	finish(3000, 2);
+}
+
+Test(finding_cpu, threads_that_run_in_turns_for_want_of_a_cpu_are_parallel)
+{
+	struct parallel parallel;
+
+	take_turns();
+	query_parallel(f.profile, 0, 0, &parallel);
+	cr_expect_eq(parallel.one_ns, 3000 * MS);
+	cr_expect_eq(parallel.serial_ns, 1200 * MS);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-ALONE");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->function, "load");
+	cr_expect_float_eq((double)finding->saving_ns / MS, 1200, 15);
+}
+
+// Windows of who waits and who is alone add up to the whole run, and findings cost no more than
+// there is in the window.
+Test(finding_cpu, of_a_window_findings_cost_what_it_has)
+{
+	static const uint64_t cuts[] = { 0, 400, 1000, 1777, 2500, 3000 };
+	uint64_t waited = 0, one = 0, serial = 0, alone = 0;
+	struct parallel all;
+
+	take_turns();
+	cleanup(wait_rows) struct wait_rows *whole = query_waits(f.profile, 0, 0, NULL);
+	query_parallel(f.profile, 0, 0, &all);
+	cr_assert(whole && whole->ns > 0 && whole->whole_run);
+	for (size_t i = 0; i + 1 < sizeof(cuts) / sizeof(cuts[0]); i++) {
+		uint64_t from = cuts[i] * MS, to = i == 4 ? 0 : cuts[i + 1] * MS;
+		struct parallel part;
+		cleanup(wait_rows) struct wait_rows *rows = query_waits(f.profile, from, to, NULL);
+		query_parallel(f.profile, from, to, &part);
+		cr_assert(rows && !rows->whole_run && !part.whole_run);
+		waited += rows->ns;
+		one += part.one_ns;
+		serial += part.serial_ns;
+		alone += part.alone_ns;
+		for (size_t row = 0; row < rows->count; row++)
+			cr_expect(rows->rows[row].longest_ns <= rows->rows[row].ns);
+		struct error err = { 0 };
+		struct query query = { .from_ns = from, .to_ns = to };
+		cleanup(findings) struct findings *findings =
+			query_findings(f.profile, &query, NULL, &err);
+		cr_assert(findings != NULL, "%s", err.text);
+		for (size_t k = 0; k < findings->count; k++) {
+			const struct finding *finding = &findings->items[k];
+			uint64_t length = (cuts[i + 1] - cuts[i]) * MS;
+			cr_expect(finding->saving_ns <= length, "%s costs %lu ms of %lu",
+			          finding->rule->id, (unsigned long)(finding->saving_ns / MS),
+			          (unsigned long)(length / MS));
+			cr_expect(strcmp(finding->rule->id, "CPU-ALONE") != 0 ||
+			          finding->saving_ns <= part.alone_ns);
+		}
+	}
+	cr_expect_float_eq((double)waited / MS, (double)whole->ns / MS, 0.1);
+	cr_expect_float_eq((double)one / MS, (double)all.one_ns / MS, 0.1);
+	cr_expect_float_eq((double)serial / MS, (double)all.serial_ns / MS, 0.1);
+	cr_expect_float_eq((double)alone / MS, (double)all.alone_ns / MS, 20);
 }
 
 // The main thread waits 400 ms for a thread that computes WORK_MS and lacks a CPU for QUEUE_MS.
@@ -206,6 +393,47 @@ Test(finding_cpu, parallel_loops_whose_threads_wait_for_one)
 	cr_expect(finds_loops(800, 0));
 	cr_expect(finds_loops(600, 200));
 	cr_expect(!finds_loops(410, 390), "others had the CPU");
+}
+
+// The main thread computes for 0.4 s, and waits 0.6 s for thread 2, which computes for 0.9 s in all
+// and lacks a CPU for 0.1 s. That the run's wall time is thread 2's, too, makes their work no more
+// even.
+Test(finding_cpu, a_loop_is_uneven_by_what_its_own_thread_computes)
+{
+	const struct wait_share by = { 2000 * MS, 2, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = 1400 * MS,
+		                         .end_ns = 2000 * MS,
+		                         .address = 0x1000,
+		                         .kind = HELD_BARRIER,
+		                         .count = 1,
+		                         .parts = &by };
+
+	add_thread(&f, 2, 1, 102, "app");
+	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	tell_span(2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t ms = 1000; ms < 2000; ms += 10) {
+		f.now_ns = (ms + 5) * MS;
+		if (ms < 1400)
+			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > loop a.c:40");
+		if (ms == 1400)
+			tell_span(1, 1000, 1400, THREAD_RUNS, THREAD_BLOCKED);
+		if (ms == 1500)
+			tell_span(2, 1000, 1500, THREAD_RUNS, THREAD_READY);
+		if (ms == 1600)
+			tell_span(2, 1500, 1600, THREAD_READY, THREAD_RUNS);
+		if (ms < 1500 || ms >= 1600)
+			add(&f, 2, METRIC_ON_CPU, 10, "loop a.c:40");
+	}
+	add(&f, 2, METRIC_OFF_RUNNABLE, 100, "loop a.c:40");
+	f.now_ns = 1400 * MS;
+	add(&f, 1, METRIC_OFF_LOCK, 600, "main a.c:3 > loop a.c:39 > GOMP_parallel@libgomp");
+	tell_span(1, 1400, 2000, THREAD_BLOCKED, THREAD_RUNS);
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+	profile_end_wall(f.profile, 2000 * MS);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect(finding_of(findings, "CPU-LOOPS") != NULL);
 }
 
 Test(finding_cpu, parallel_loops_of_libraries_are_theirs)
@@ -253,7 +481,7 @@ static void expect_held(int line, bool told)
 	cleanup(findings) struct findings *findings = look(NULL);
 	const struct finding *finding = finding_of(findings, "CPU-LOCK");
 	cr_assert(finding != NULL);
-	cr_expect_eq(strstr(finding->advice, "waits in fsync, 0.40 s in all") != NULL, told,
+	cr_expect_eq(strstr(finding->advice, "waits in fsync for 0.40 s") != NULL, told,
 	             "line %d: %s", line, finding->advice);
 }
 
@@ -357,7 +585,7 @@ Test(finding_cpu, a_quota_of_its_control_group)
 	cr_expect_float_eq(finding->value, 75, 0.1);
 	cr_expect_str_eq(finding->fact, "throttled for 75 % of wall time by a quota of 0.5 CPU, "
 	                                "which 4 threads share (control group /app)");
-	cr_expect(strstr(finding->advice, "as many threads as it pays for: 1.") != NULL, "%s",
+	cr_expect(strstr(finding->advice, "only as many threads as it has CPUs: 1.") != NULL, "%s",
 	          finding->advice);
 	cr_expect_null(finding_of(fired, "CPU-OVERSUB"));
 }

@@ -3,9 +3,8 @@
 #include "tests/unit/gpu_fixture.h"
 
 #include "merge/profile/profile_data.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 static const struct query everything;
@@ -44,9 +43,10 @@ Test(finding_gpu, an_idle_gpu_is_a_finding_at_the_line_it_waited_for)
 	const struct finding *idle = finding_of(findings, "GPU-IDLE");
 
 	cr_assert(idle != NULL);
-	cr_expect(eq(str, (char *)idle->fact,
-	             "the GPU waited 60 % of the time, mostly for the main thread in decode "
-	             "(a.c:30)"));
+	cr_expect(eq(
+		str, (char *)idle->fact,
+		"the GPU was idle for 60 % of the time, mostly waiting for the main thread in decode "
+		"(a.c:30)"));
 	cr_expect(eq(int, idle->line, 30));
 	cr_expect(eq(int, idle->severity, SEVERITY_WARN));
 	cr_expect(eq(u64, idle->saving_ns, 60 * MS));
@@ -347,7 +347,7 @@ Test(finding_gpu, managed_memory_that_moves_by_itself_is_a_finding)
 
 	cr_assert(moved != NULL);
 	cr_expect(eq(str, (char *)moved->fact,
-	             "64 MB of managed memory moved because it was used where it was not, for "
+	             "64 MB of managed memory migrated on page faults, for "
 	             "40 % of the GPU's time"));
 	cr_expect(eq(int, moved->severity, SEVERITY_ERROR));
 	cr_expect(eq(u64, moved->saving_ns, 400 * MS));
@@ -385,26 +385,26 @@ Test(finding_gpu, advice_on_managed_memory_follows_who_uses_it_and_how)
 	} table[] = {
 		{ { { GPU_MANAGED_TO_DEVICE, GPU_MANAGED_ACCESS, 64 } },
 		  "cudaMemPrefetchAsync() before the kernel",
-		  "it was not, for 30 % of the GPU's time" },
+		  "on page faults, for 30 % of the GPU's time" },
 		{ { { GPU_MANAGED_HOST_FAULT, GPU_MANAGED_WRITE, 0 },
 		    { GPU_MANAGED_TO_HOST, GPU_MANAGED_ACCESS, 64 },
 		    { GPU_MANAGED_DEVICE_FAULT, GPU_MANAGED_READ, 1 } },
 		  "to the host before fill (a.c:7)",
-		  "% of the GPU's time; the host took back most in fill (a.c:7)" },
+		  "% of the GPU's time; the host faulted most in fill (a.c:7)" },
 		{ { { GPU_MANAGED_HOST_FAULT, GPU_MANAGED_READ, 0 },
 		    { GPU_MANAGED_TO_HOST, GPU_MANAGED_ACCESS, 64 },
 		    { GPU_MANAGED_DEVICE_FAULT, GPU_MANAGED_READ, 1 },
 		    { GPU_MANAGED_THRASHING, 0, 64 } },
 		  "cudaMemAdviseSetReadMostly",
-		  "time; pages went to and fro 1 time; the host took back most in fill (a.c:7)" },
+		  "time; pages migrated back and forth 1 time; the host faulted most in fill (a.c:7)" },
 		{ { { GPU_MANAGED_TO_HOST, GPU_MANAGED_ACCESS, 64 },
 		    { GPU_MANAGED_DEVICE_FAULT, GPU_MANAGED_WRITE, 1 },
 		    { GPU_MANAGED_THRASHING, 0, 64 } },
-		  "buffers of their own",
-		  "time; pages went to and fro 1 time" },
+		  "separate buffers",
+		  "time; pages migrated back and forth 1 time" },
 		{ { { GPU_MANAGED_TO_HOST, GPU_MANAGED_EVICTED, 64 },
 		    { GPU_MANAGED_THRASHING, 0, 64 } },
-		  "more of it than the GPU has room for",
+		  "does not fit into the GPU's memory",
 		  "" },
 	};
 

@@ -300,14 +300,14 @@ Test(finding_ops, advice_for_the_workers_of_a_loader)
 		const char *advice;
 	} cases[] = {
 		{ 0, 0, 0, 0, 8, "num_workers=7" },
-		{ 0, 0, 0, 0, 1, "On one CPU" },
+		{ 0, 0, 0, 0, 1, "With one CPU" },
 		{ 2, 900, 100, 0, 8, "2 workers are busy for 90 %" },
 		{ 2, 900, 100, 0, 8, "(num_workers=8)" },
-		{ 1, 900, 100, 0, 8, "1 worker is busy for 90 % of its time: take" },
+		{ 1, 900, 100, 0, 8, "1 worker is busy for 90 % of its time: use" },
 		{ 8, 900, 100, 0, 8, "there are 8 CPUs: more of them will not help" },
 		{ 2, 500, 100, 400, 8, "there are 8 CPUs: more of them will not help" },
 		{ 8, 300, 700, 0, 2, "there are 2 CPUs: more of them will not help" },
-		{ 2, 100, 900, 0, 8, "10 % of their time: more of them will not help" },
+		{ 2, 100, 900, 0, 8, "10 % of their time: more will not help" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -532,7 +532,8 @@ Test(finding_ops, time_in_mpi)
 		const struct finding *finding = finding_of(findings, "MPI-TIME");
 		cr_expect_eq(finding != NULL, ms > 150, "%lu: %g", (unsigned long)ms,
 		             answer_of_rule(findings, "MPI-TIME")->value);
-		cr_expect(!finding || strstr(finding->fact, "10 calls, most in MPI_Allreduce"));
+		cr_expect(!finding ||
+		          strstr(finding->fact, "10 calls of it, most in MPI_Allreduce"));
 	}
 }
 

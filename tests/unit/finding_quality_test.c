@@ -172,9 +172,9 @@ Test(finding_quality, advice_against_overhead_is_about_most_of_it)
 		void (*change)(struct run *run);
 		const char *advice;
 	} table[] = {
-		{ cost_six_percent, "Lower the rate" },
+		{ cost_six_percent, "Lower the sampling rate" },
 		{ cost_on_a_full_machine, "Leave it a CPU" },
-		{ cost_in_hooks, "leave out what you do not need" },
+		{ cost_in_hooks, "disable those that you do not need" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {

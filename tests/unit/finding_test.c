@@ -53,6 +53,25 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		expect_planted(&table[i]);
 }
 
+// Functions of float take half as long.
+Test(finding, what_a_rule_saves_in_part_costs_that_part)
+{
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:23 > exp@libc");
+	add(&f, 1, METRIC_ON_CPU, 320, "main a.c:3 > find a.c:10 > regcomp@libc");
+	add(&f, 1, METRIC_ON_CPU, 180, "main a.c:3 > work a.c:24");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *half = finding_of(findings, "CPU-DOUBLE");
+	cr_assert(half != NULL);
+	cr_expect_eq(half->saving_ns, 250 * MS);
+	cr_expect_float_eq(half->value, 50, 0.01);
+	cr_expect_str_eq(findings->items[0].rule->id, "CPU-REGEX");
+	for (size_t i = 0; i < rule_count(); i++)
+		cr_expect(rule_at(i)->part >= 0 && rule_at(i)->part < 1 &&
+		                  !rule_at(i)->part == !rule_at(i)->part_from,
+		          "%s", rule_at(i)->id);
+}
+
 Test(finding, to_wait_for_a_signal_is_no_sleep)
 {
 	static const char *const calls[] = { "__sigsuspend", "__libc_pause", "sigwaitinfo" };

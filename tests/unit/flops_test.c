@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/flops.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 #define NONE UINT64_MAX
 

@@ -3,9 +3,8 @@
 
 #include "base/clock.h"
 #include "sampler/proc/proc_io.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,9 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "cli/format.h"
+#include "base/format.h"
 
 #include "base/clock.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <locale.h>
 
 static void use_utf8(void)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What the test itself consists of: its functions are looked for in its own file.
 #include "symbolize/elf/function_start.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <link.h>
 #include <unistd.h>
 

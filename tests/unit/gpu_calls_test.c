@@ -3,9 +3,8 @@
 
 #include "base/clock.h"
 #include "base/gpu_event.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 

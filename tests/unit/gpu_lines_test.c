@@ -2,9 +2,8 @@
 #include "merge/query/query_gpu_lines.h"
 
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/hash.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static uint64_t keys[5000];
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/numbers/histogram.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <stdlib.h>
 

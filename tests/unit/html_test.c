@@ -4,10 +4,9 @@
 
 #include "base/error.h"
 #include "cli/report/view.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <jansson.h>
 #include <string.h>
 

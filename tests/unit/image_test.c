@@ -2,9 +2,8 @@
 #include "base/error.h"
 #include "sampler/unwind/image.h"
 #include "scene/scene_stack.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

@@ -2,9 +2,8 @@
 #include "symbolize/jit/jit_compiler.h"
 
 #include "base/module.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 static const char *remedy_with(const char *path)

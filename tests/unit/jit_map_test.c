@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/jit/jit_map.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 
 static const char *find(const char *map, uint64_t address, char buffer[256])

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/jit/jitdump.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 // Writes a dump as a run-time compiler does.
 struct writer {

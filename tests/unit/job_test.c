@@ -2,9 +2,8 @@
 #include "cli/run/job.h"
 
 #include "cli/run/witness.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "base/kallsyms.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -51,6 +52,30 @@ Test(kallsyms, an_address_belongs_to_the_function_that_starts_before_it)
 	}
 	cr_expect(eq(ptr, (void *)kallsyms_find(k, 0x1000), NULL));
 	cr_expect(not(kallsyms_are_hidden(k)));
+}
+
+Test(kallsyms, a_list_longer_than_a_block_is_read_whole)
+{
+	enum {
+		LINES = 50000,
+		LINE_BYTES = 40
+	};
+	cleanup_free char *text = malloc(LINES * LINE_BYTES + 1);
+	struct error err = { 0 };
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < LINES; i++)
+		bytes += (size_t)snprintf(text + bytes, LINE_BYTES,
+		                          "ffffffff81%06x t function_%u\n", i * 16, i);
+	cleanup(kallsyms) struct kallsyms *k = read_text(text, &err);
+	cr_assert(k != NULL, "%s", err.text);
+	cr_expect(eq(sz, kallsyms_count(k), LINES));
+	for (unsigned i = 0; i < LINES; i += 999) {
+		char name[32];
+		snprintf(name, sizeof(name), "function_%u", i);
+		const char *found = kallsyms_find(k, 0xffffffff81000000 + i * 16 + 1);
+		cr_expect(eq(str, (char *)found, name));
+	}
 }
 
 Test(kallsyms, a_kernel_that_hides_its_addresses_is_seen_to)
@@ -120,7 +145,7 @@ Test(kallsyms, nobody_has_to_wait_for_what_is_not_wanted_any_more)
 
 // A list in a file and, beside it, the cache of it.
 struct list {
-	char path[64], cache[64];
+	char path[64], cache[80];
 };
 
 static void write_file(const char *path, const char *mode, const char *text)

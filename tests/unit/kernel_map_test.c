@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "sampler/wait/kernel_map.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

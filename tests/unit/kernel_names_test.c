@@ -3,9 +3,7 @@
 
 #include "base/op.h"
 #include "cli/short_name.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 Test(kernel_names, a_short_name_has_no_parameters_and_no_type)
 {

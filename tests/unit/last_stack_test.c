@@ -2,9 +2,7 @@
 #include "sampler/unwind/last_stack.h"
 
 #include "base/clock.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static struct last_stack last;
 

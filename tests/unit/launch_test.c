@@ -5,9 +5,8 @@
 #include "cli/command.h"
 #include "cli/run/job.h"
 #include "cli/run/proc_state.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "symbolize/dwarf/line_program.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dwarf.h>
 
 // Builds a line table of DWARF 2 to 4 by hand, as an assembler does.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "merge/table/locations.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static struct locations l;
 

@@ -2,9 +2,8 @@
 #include "merge/record/machine.h"
 
 #include "merge/profile/profile.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 #define MS UINT64_C(1000000)

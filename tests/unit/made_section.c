@@ -2,9 +2,8 @@
 #include "tests/unit/made_section.h"
 
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 

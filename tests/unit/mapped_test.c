@@ -2,9 +2,8 @@
 #include "base/mapped.h"
 
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "sampler/tracker/mapper.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "merge/table/meetings.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 #define MS UINT64_C(1000000)
 

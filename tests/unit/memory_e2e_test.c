@@ -5,9 +5,8 @@
 #include "base/cleanup.h"
 #include "base/record.h"
 #include "tests/support/agent_run.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>

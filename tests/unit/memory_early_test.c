@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/memory/memory_early.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 Test(memory_early, blocks_are_zeroed_apart_and_aligned)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/memory/memory_pages.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 static struct memory_pages pages;
 

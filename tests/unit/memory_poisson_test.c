@@ -2,9 +2,8 @@
 #include "tracer/agent/memory/memory_poisson.h"
 
 #include "base/clock.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 
 #define MEAN 524288

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/memory/memory_table.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <pthread.h>
 #include <stddef.h>
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/memory/memory.h"
 
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/sample/threads.h"
 #include "tracer/reader/reader.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -33,7 +32,7 @@ static void open_all(void)
 {
 	temporary_make(directory, sizeof(directory));
 	cr_assert(agent_start(&agent, directory, "hz=0,malloc=65536"));
-	threads_start(&agent);
+	threads_start(&agent, false);
 	op_start(&agent);
 	memory_start(&agent);
 	reader = reader_new(directory, NULL);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The file that short processes append their totals to, from both sides.
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/rings.h"
 #include "tracer/reader/reader.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

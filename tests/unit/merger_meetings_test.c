@@ -10,10 +10,9 @@
 #include "merge/query/query_ranks.h"
 #include "merge/rules/finding.h"
 #include "merge/table/ranks.h"
+#include "tests/support/expect.h"
 #include "tests/unit/finding_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -8,10 +8,9 @@
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_slices.h"
 #include "merge/table/slices.h"
+#include "tests/support/expect.h"
 #include "tests/unit/gpu_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "merge/join/merger_slots.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 #define MOST 100
 

@@ -2,22 +2,60 @@
 #include "merge/join/merger.h"
 
 #include "base/error.h"
+#include "base/record.h"
 #include "merge/op/op_table.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_ops.h"
 #include "merge/query/query_ranks.h"
+#include "merge/query/query_waits.h"
+#include "merge/query/query_wall.h"
 #include "merge/table/ranks.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #define START 1000000000000ULL // of the first, since the epoch
 
-// A profile of rank NUMBER, which works WORK ms where others work 20, with an op that takes 7 ms.
-static void make_part(struct fixture *f, uint32_t number, uint64_t work)
+static void tell_span(struct fixture *f, uint32_t thread, uint64_t to_ms, enum thread_state state,
+                      enum thread_state next)
+{
+	const struct span_event span = {
+		thread, 1000 * MS, to_ms * MS, state, next, METRIC_OFF_LOCK
+	};
+
+	profile_take(f->profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
+}
+
+// For WORK ms its first thread waits for another one, which works.
+static void wait_for_keeper(struct fixture *f, uint64_t work)
+{
+	const struct wait_share by = { (1020 + work) * MS, 2, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = 1020 * MS,
+		                         .end_ns = (1020 + work) * MS,
+		                         .address = 0x9000,
+		                         .module = 1,
+		                         .kind = HELD_MUTEX,
+		                         .count = 1,
+		                         .parts = &by };
+
+	add_thread(f, 2, 1, 102, "keeper");
+	tell_span(f, 1, 1000, THREAD_READY, THREAD_RUNS);
+	tell_span(f, 2, 1000, THREAD_READY, THREAD_RUNS);
+	tell_span(f, 1, 1020, THREAD_RUNS, THREAD_BLOCKED);
+	f->now_ns = 1021 * MS;
+	for (uint64_t i = 0; i < work; i += 10)
+		add(f, 2, METRIC_ON_CPU, 10, "keep a.c:30");
+	tell_span(f, 1, 1020 + work, THREAD_BLOCKED, THREAD_RUNS);
+	profile_take(f->profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+	profile_end_wall(f->profile, 1100 * MS);
+}
+
+// A profile of rank NUMBER, which works WORK ms where others work 20, with an op that takes 7 ms,
+// and waits KEPT ms for another thread.
+static void make_part(struct fixture *f, uint32_t number, uint64_t work, uint64_t kept)
 {
 	// Of one host, clocks are the same.
 	static const char *const hosts[] = { "h0", "h1", "h2", "h3", "h4" };
@@ -41,6 +79,8 @@ static void make_part(struct fixture *f, uint32_t number, uint64_t work)
 	if (work)
 		add(f, 1, METRIC_ON_CPU, work, "main a.c:3 > extra a.c:20");
 	add(f, 1, METRIC_OFF_LOCK, work ? 1 : 60, "main a.c:4 > MPI_Barrier m.c:1");
+	if (kept)
+		wait_for_keeper(f, kept);
 	struct op_event op = { .thread = 1,
 		               .op = op_called(f, "solve"),
 		               .begin_ns = 1010 * MS,
@@ -78,7 +118,7 @@ static struct profile *merge_ranks(uint32_t count, uint32_t slow)
 	cr_assert(ne(ptr, m, NULL));
 	for (uint32_t i = 0; i < count; i++) {
 		struct fixture f;
-		make_part(&f, i, i == slow ? 50 : 0);
+		make_part(&f, i, i == slow ? 50 : 0, 0);
 		cr_assert(eq(int, merger_add(m, f.profile, &err), 0), "%s", err.text);
 		fixture_fini(&f);
 	}
@@ -120,6 +160,38 @@ static void expect_sums(const struct profile *merged, uint32_t count)
 	cr_expect(eq(u64, ops->rows[0].calls, count));
 	cr_expect(eq(u64, ops->rows[0].total_ns, 7 * count * MS));
 	cr_expect(eq(u64, profile_run(merged)->samples, 3 * count));
+}
+
+Test(merger, wall_time_is_that_of_the_rank_which_works_longest)
+{
+	struct merge_plan plan = { 0 };
+	struct wall_rank rank;
+	struct error err;
+
+	for (uint32_t i = 0; i < 3; i++)
+		plan_run(&plan, START + i * 5 * MS);
+	cleanup(merger) struct merger *m = merger_new(&plan, &err);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct fixture f;
+		make_part(&f, i, 0, i == 1 ? 60 : 20);
+		cr_assert(eq(int, merger_add(m, f.profile, &err), 0), "%s", err.text);
+		fixture_fini(&f);
+	}
+	cleanup(profile) struct profile *merged = merger_finish(m, &err);
+	cr_assert(ne(ptr, merged, NULL));
+	cr_assert(query_wall_rank(merged, &rank));
+	cr_expect(eq(u32, rank.number, 1));
+	cr_expect(rank.numbered);
+	cleanup(wait_rows) struct wait_rows *waits = query_waits(merged, 0, 0, &err);
+	cr_assert(waits && waits->count == 1);
+	cr_expect(eq(u64, waits->ns, 60 * MS));
+	cr_expect(eq(str, (char *)waits->rows[0].holder.function, "keep"));
+	cleanup(rows) struct rows *owners = query_wall_owners(merged, &(struct query){ 0 }, &err);
+	cr_expect(eq(u64, row_called(owners, "keep")->self, 60 * MS));
+	// The times of that rank begin 5 ms after the first one's.
+	cleanup(wait_rows) struct wait_rows *none = query_waits(merged, 1, 20 * MS, &err);
+	cr_assert(none && !none->whole_run);
+	cr_expect(eq(sz, none->count, 0));
 }
 
 Test(merger, sums_are_those_of_the_parts)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/module.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static struct module elf(const char *path, ino_t inode)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/namespaces.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <unistd.h>
 
 Test(namespaces, the_first_and_the_last_number_of_a_process_are_taken)

@@ -2,9 +2,8 @@
 #include "base/new_file.h"
 
 #include "base/temporary.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

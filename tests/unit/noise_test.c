@@ -4,9 +4,8 @@
 #include "merge/numbers/statistics.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 
 static bool is_near(double value, double wanted, double share)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/trace/object_file.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>

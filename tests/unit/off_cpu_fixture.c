@@ -2,9 +2,8 @@
 #include "tests/unit/off_cpu_fixture.h"
 
 #include "sampler/off_cpu/off_cpu_python.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 #define KALLSYMS_FIXTURE TESTS_DIR "/data/kallsyms.txt"

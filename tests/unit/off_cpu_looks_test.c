@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What stands for waits: looks, and samples of switches.
+#include "tests/support/expect.h"
 #include "tests/unit/off_cpu_fixture.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 Test(off_cpu_looks, a_look_counts_once_the_records_show_that_it_fell_into_the_interval)
 {

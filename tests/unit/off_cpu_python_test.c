@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Waits of threads that run Python, and for its lock.
+#include "tests/support/expect.h"
 #include "tests/unit/off_cpu_fixture.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 // A wait of which a sample tells, and a look in the middle of it that finds LINE (0: there is
 // none).

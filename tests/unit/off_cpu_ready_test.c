@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Time in which a thread is ready to run.
+#include "tests/support/expect.h"
 #include "tests/unit/off_cpu_fixture.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 Test(off_cpu_ready, a_preempted_thread_is_runnable_whatever_its_kernel_stack_says)
 {

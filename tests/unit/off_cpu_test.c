@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Switches: of what a thread has lived nothing is missing, whatever is lost.
+#include "tests/support/expect.h"
 #include "tests/unit/off_cpu_fixture.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 Test(off_cpu, a_thread_is_runnable_until_it_first_runs)
 {

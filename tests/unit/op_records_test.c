@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/agent/op_records.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/op/op_site.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static struct op_sites sites;
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "sampler/agent/op_source.h"
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/rings.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,9 +2,8 @@
 #include "sampler/op/op_stack.h"
 
 #include "base/code.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

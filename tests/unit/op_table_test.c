@@ -2,9 +2,7 @@
 #include "merge/op/op_table.h"
 
 #include "base/clock.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static struct op_table table;
 

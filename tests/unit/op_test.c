@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/op.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static struct op nvtx(const char *domain, const char *name)
 {

@@ -4,9 +4,8 @@
 #include "base/code.h"
 #include "base/op.h"
 #include "sampler/op/op_site.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,8 @@
 #include "merge/record/op_wrapper.h"
 
 #include "base/module.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dlfcn.h>
 #include <link.h>
 

@@ -5,9 +5,8 @@
 #include "base/error.h"
 #include "base/op.h"
 #include "cli/run/run_options.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +122,8 @@ Test(option, ops_are_all_on_unless_they_are_switched_off)
 		cr_expect(eq(u32, run_options_ops(&options), rows[i].ops), "%s", rows[i].line);
 		cr_expect(eq(int, run_options_malloc(&options), rows[i].memory), "%s",
 		          rows[i].line);
-		cr_expect(eq(int, run_options_waits(&options), rows[i].waits), "%s", rows[i].line);
+		cr_expect(eq(int, run_options_recording(&options).waits, rows[i].waits), "%s",
+		          rows[i].line);
 	}
 }
 
@@ -245,6 +245,33 @@ Test(option, what_is_wrong_is_named_in_one_line)
 		if (rows[i].message)
 			cr_expect(eq(str, err.text, (char *)rows[i].message));
 	}
+}
+
+Test(option, an_unknown_one_names_what_was_meant)
+{
+	struct run_options options;
+	struct error err;
+
+	cr_assert(eq(int, parse("run --frequncy=3 x", &options, &err), -1));
+	cr_expect(eq(str, err.hint, "did you mean --frequency?"));
+}
+
+// A name that is no option would be left out without a word.
+Test(option, the_first_screen_of_help_has_a_line_an_option)
+{
+	char *page = NULL;
+	size_t size, lines = 0, options = 0;
+	FILE *out = open_memstream(&page, &size);
+
+	run_options_help_short(out);
+	fclose(out);
+	for (const char *c = page; *c; c++)
+		lines += *c == '\n';
+	for (const char *c = page; (c = strstr(c, " --")); c++)
+		options++;
+	cr_expect(eq(sz, lines, options + 2), "a blank line, a title, options: %s", page);
+	cr_expect(eq(sz, options, 17));
+	free(page);
 }
 
 Test(option, help_names_every_option_within_80_columns)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/unwind/patches.h"
 #include "sampler/unwind/stack_memory.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/table/paths.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 
 #define FOLDED 99

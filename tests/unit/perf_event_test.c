@@ -4,9 +4,8 @@
 #include "base/perf_refused.h"
 #include "sampler/perf/perf_event.h"
 #include "sampler/perf/perf_ring.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <string.h>

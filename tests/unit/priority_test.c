@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/priority.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -6,10 +6,9 @@
 #include "base/stack.h"
 #include "sampler/unwind/address_space.h"
 #include "sampler/unwind/unwinder.h"
+#include "tests/support/expect.h"
 #include "tests/support/probe_run.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

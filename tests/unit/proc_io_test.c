@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/proc/proc_io.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>

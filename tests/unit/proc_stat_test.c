@@ -2,9 +2,8 @@
 #include "sampler/proc/proc_stat.h"
 
 #include "base/clock.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "sampler/proc/proc_task.h"
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

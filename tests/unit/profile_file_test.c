@@ -3,15 +3,15 @@
 #include "merge/file/file.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query_waits.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -231,7 +231,8 @@ static void tell_span(uint32_t thread, uint64_t to_ms, enum thread_state state,
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
 }
 
-// The main thread waits for thread 2 from 1.1 to 1.2 s, at ADDRESS of the program.
+// The main thread waits for thread 2, which lacks a CPU for half of it, from 1.1 to 1.2 s, at
+// ADDRESS of the program.
 static void wait_at(uint64_t address, struct frame made)
 {
 	const struct wait_share by = { 1200 * MS, 2, HELD_BY_OWNER };
@@ -251,6 +252,8 @@ static void wait_at(uint64_t address, struct frame made)
 	f.now_ns = 1050 * MS;
 	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > init a.c:9");
 	tell_span(1, 1100, THREAD_RUNS, THREAD_BLOCKED);
+	tell_span(2, 1150, THREAD_RUNS, THREAD_READY);
+	tell_span(2, 1200, THREAD_READY, THREAD_RUNS);
 	tell_span(1, 1200, THREAD_BLOCKED, THREAD_RUNS);
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
 	profile_end_wall(f.profile, 1500 * MS);
@@ -258,7 +261,7 @@ static void wait_at(uint64_t address, struct frame made)
 
 static void expect_wait(const struct profile *p, const char *name, const char *file, int line)
 {
-	cleanup(wait_rows) struct wait_rows *rows = query_waits(p, NULL);
+	cleanup(wait_rows) struct wait_rows *rows = query_waits(p, 0, 0, NULL);
 
 	cr_assert(rows && rows->count == 1);
 	const struct wait_row *row = &rows->rows[0];
@@ -267,6 +270,13 @@ static void expect_wait(const struct profile *p, const char *name, const char *f
 	             (char *)file));
 	cr_expect(eq(int, row->resource_line, line));
 	cr_expect(eq(int, row->made, line != 0));
+	cr_expect(eq(u64, row->wall_ns, 100 * MS));
+	cr_expect(eq(u64, row->wall_ready_ns, 50 * MS));
+	uint64_t half_ns = 1150 * MS - profile_start_ns(p);
+	cleanup(wait_rows) struct wait_rows *half = query_waits(p, half_ns, 0, NULL);
+	cr_assert(half && half->count == 1 && !half->whole_run);
+	cr_expect(lt(i64, llabs((int64_t)half->rows[0].ns - (int64_t)(50 * MS)), half->step_ns));
+	cr_expect(eq(u64, half->rows[0].count, 1));
 }
 
 Test(profile_file, locks_are_named_before_or_after_the_file_was_written)

@@ -7,9 +7,8 @@
 #include "merge/query/query_counters.h"
 #include "merge/query/query_ops.h"
 #include "symbolize/symbolizer.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

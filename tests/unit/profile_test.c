@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "merge/profile/profile_data.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 

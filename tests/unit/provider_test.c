@@ -3,9 +3,8 @@
 #include "base/provider.h"
 
 #include "base/op.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

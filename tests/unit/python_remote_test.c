@@ -5,10 +5,9 @@
 #include "base/code.h"
 #include "sampler/python/python.h"
 #include "sampler/unwind/address_space.h"
+#include "tests/support/expect.h"
 #include "tests/support/python_image.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -2,9 +2,8 @@
 #include "sampler/python/python.h"
 
 #include "sampler/unwind/address_space.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,10 +4,9 @@
 #include "base/error.h"
 #include "merge/file/file.h"
 #include "merge/table/clocks.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <unistd.h>
 

@@ -2,10 +2,9 @@
 // Who had the CPUs while threads were ready to run.
 #include "merge/query/query_contention.h"
 
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 static struct fixture f;

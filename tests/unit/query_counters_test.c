@@ -5,10 +5,9 @@
 #include "base/error.h"
 #include "base/record.h"
 #include "merge/profile/profile_parts.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>

@@ -8,10 +8,9 @@
 #include "merge/query/query_counters.h"
 #include "merge/query/query_ops.h"
 #include "merge/table/memory_curves.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,8 @@
 #include "merge/query/query_excess.h"
 
 #include "base/error.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 #define STEPS 20
 

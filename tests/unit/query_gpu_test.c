@@ -4,10 +4,9 @@
 #include "base/error.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/gpu_occupancy.h"
+#include "tests/support/expect.h"
 #include "tests/unit/gpu_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

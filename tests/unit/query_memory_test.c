@@ -2,10 +2,9 @@
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query_ops.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,10 +4,9 @@
 #include "base/error.h"
 #include "base/record.h"
 #include "merge/profile/profile_data.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -159,9 +158,38 @@ Test(query_ops, shares_may_be_of_the_time_in_a_label)
 	call("MASK INDICES", 60, 20, 20);
 	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ .of = "MASK*" });
 	cr_expect(eq(u64, rows->wall_ns, 40 * MS));
+	// In a part of the run without the label nothing has a share of it, but that is no mistake.
+	cleanup(op_rows) struct op_rows *before =
+		ask_ops(&(struct op_query){ .of = "MASK*", .to_ns = 30 * MS });
+	cr_expect(eq(u64, before->wall_ns, 0));
+	cr_expect(eq(sz, before->count, 1));
 	struct error err = { 0 };
 	cr_expect(eq(ptr, query_ops(f.profile, &(struct op_query){ .of = "none" }, &err), NULL));
 	cr_expect(strstr(err.text, "\"none\"") != NULL, "%s", err.text);
+}
+
+// outer holds inner three times, which holds leaf twice; one inner is within none.
+Test(query_ops, ops_within_a_call_are_counted_at_any_depth)
+{
+	uint32_t outer = call_within(OP_NVTX, "outer", 0, 100, 40);
+	uint32_t inner = op_of(OP_NVTX, "inner");
+	struct error err;
+
+	for (int i = 0; i < 3; i++)
+		call_within(OP_NVTX, "inner", outer, 20, 10);
+	call_within(OP_NVTX, "inner", 0, 20, 10);
+	for (int i = 0; i < 8; i++)
+		call_within(OP_NVTX, "leaf", inner, 5, 5);
+	const struct op_row rows[] = {
+		{ .name = "outer", .provider = "nvtx", .domain = "" },
+		{ .name = "inner", .provider = "nvtx", .domain = "" },
+		{ .name = "leaf", .provider = "nvtx", .domain = "" },
+		{ .name = "outer", .provider = "api", .domain = "" },
+	};
+	cr_expect(epsilon_eq(dbl, query_ops_within(f.profile, &rows[0], &err), 9, 1e-9));
+	cr_expect(epsilon_eq(dbl, query_ops_within(f.profile, &rows[1], &err), 2, 1e-9));
+	cr_expect(epsilon_eq(dbl, query_ops_within(f.profile, &rows[2], &err), 0, 1e-9));
+	cr_expect(epsilon_eq(dbl, query_ops_within(f.profile, &rows[3], &err), 0, 1e-9));
 }
 
 Test(query_ops, an_op_within_itself_counts_once_in_its_total)

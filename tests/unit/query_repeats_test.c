@@ -4,10 +4,9 @@
 #include "base/error.h"
 #include "merge/profile/profile.h"
 #include "merge/profile/repeats.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -65,7 +64,7 @@ Test(query_repeats, a_profile_of_one_run_has_none)
 
 Test(query_repeats, only_runs_that_succeeded_count)
 {
-	uint32_t side = profile_add_repeat_side(f.profile, "./app", NULL);
+	uint32_t side = profile_add_repeat_side(f.profile, "./app", NULL, 0);
 	const uint64_t walls[] = { 100, 200, 300 };
 
 	runs(side, walls, 3);
@@ -83,8 +82,8 @@ Test(query_repeats, only_runs_that_succeeded_count)
 
 Test(query_repeats, a_slow_first_run_is_seen_by_the_others)
 {
-	uint32_t slow = profile_add_repeat_side(f.profile, "slow first", NULL);
-	uint32_t fast = profile_add_repeat_side(f.profile, "fast first", NULL);
+	uint32_t slow = profile_add_repeat_side(f.profile, "slow first", NULL, 0);
+	uint32_t fast = profile_add_repeat_side(f.profile, "fast first", NULL, 0);
 	const uint64_t walls[] = { 500, 101, 99, 100, 102, 98 };
 	const uint64_t steady[] = { 40, 101, 99, 100, 102, 98 };
 
@@ -99,8 +98,8 @@ Test(query_repeats, a_slow_first_run_is_seen_by_the_others)
 // The machine gets slower and slower: the medians of the two differ by chance, the pairs do not.
 Test(query_repeats, sides_are_compared_in_pairs)
 {
-	uint32_t a = profile_add_repeat_side(f.profile, "a", NULL);
-	uint32_t b = profile_add_repeat_side(f.profile, "b", NULL);
+	uint32_t a = profile_add_repeat_side(f.profile, "a", NULL, 0);
+	uint32_t b = profile_add_repeat_side(f.profile, "b", NULL, 0);
 	struct spread ratio;
 	struct error err;
 
@@ -108,7 +107,7 @@ Test(query_repeats, sides_are_compared_in_pairs)
 		run(a, 1000 << i, 0);
 		run(b, 1100 << i, 0);
 	}
-	cr_assert(query_repeat_ratio(f.profile, a, b, REPEAT_WALL, &ratio, &err) == 0);
+	cr_assert(query_repeat_ratio(f.profile, a, b, &ratio, &err) == 0);
 	cr_expect(eq(sz, ratio.count, 8));
 	cr_expect(ieee_ulp_eq(dbl, ratio.low, 1.1, 8));
 	cr_expect(ieee_ulp_eq(dbl, ratio.high, 1.1, 8));
@@ -116,7 +115,7 @@ Test(query_repeats, sides_are_compared_in_pairs)
 
 Test(query_repeats, a_range_has_the_times_of_its_calls)
 {
-	uint32_t side = profile_add_repeat_side(f.profile, "./app", "step*");
+	uint32_t side = profile_add_repeat_side(f.profile, "./app", "step*", 0);
 	const struct repeat with = {
 		.side = side, .wall_ns = 90, .calls = 3, .calls_ns = 30, .call_ns = 10
 	};
@@ -134,8 +133,8 @@ Test(query_repeats, a_range_has_the_times_of_its_calls)
 
 Test(query_repeats, the_file_keeps_all_of_it)
 {
-	uint32_t a = profile_add_repeat_side(f.profile, "a", NULL);
-	uint32_t b = profile_add_repeat_side(f.profile, "b", "r*");
+	uint32_t a = profile_add_repeat_side(f.profile, "a", NULL, 0);
+	uint32_t b = profile_add_repeat_side(f.profile, "b", "r*", 0);
 	const struct repeat full = { .side = b,
 		                     .status = 9,
 		                     .begin_ns = 1,
@@ -194,4 +193,30 @@ Test(query_repeats, a_call_of_a_statement_has_parts_of_a_nanosecond_in_the_file_
 	cr_expect(ieee_ulp_eq(dbl, row->spread[REPEAT_CALL].median, 12.53, 4));
 	repeat_rows_free(rows);
 	profile_free(again);
+}
+
+Test(query_repeats, what_a_range_costs_is_known_as_far_as_in_all_of_its_runs)
+{
+	static const struct repeat first[] = {
+		{ .side = 1, .calls = 1, .call_ns = 9, .cost_ns = 30, .cost = REPEAT_COST_WHOLE },
+		{ .side = 1, .calls = 1, .call_ns = 9, .cost_ns = 34, .cost = REPEAT_COST_PART },
+		{ .side = 1, .calls = 1, .call_ns = 9, .cost_ns = 50, .cost = REPEAT_COST_WHOLE },
+		{ .side = 1, .status = 1, .cost = REPEAT_COST_UNKNOWN },
+		{ .side = 2, .calls = 1, .call_ns = 9 },
+	};
+	cr_assert(profile_add_repeat_side(f.profile, "a", "range", 0) == 1);
+	cr_assert(profile_add_repeat_side(f.profile, "b", "range", 0) == 2);
+	for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
+		cr_assert(profile_add_repeat(f.profile, &first[i]));
+	cleanup(repeat_rows) struct repeat_rows *rows = rows_of(f.profile);
+	cr_expect(eq(u64, rows->rows[0].cost_ns, 34));
+	cr_expect(eq(int, rows->rows[0].cost, REPEAT_COST_PART));
+	cr_expect(eq(int, rows->rows[1].cost, REPEAT_COST_UNKNOWN));
+	struct error err = { 0 };
+	cr_assert(eq(int, profile_write(f.profile, path, &err), 0), "%s", err.text);
+	cleanup(profile) struct profile *read = profile_read(path, &err);
+	cr_assert(read != NULL, "%s", err.text);
+	cleanup(repeat_rows) struct repeat_rows *again = rows_of(read);
+	cr_expect(eq(u64, again->rows[0].cost_ns, 34));
+	cr_expect(eq(int, again->rows[0].cost, REPEAT_COST_PART));
 }

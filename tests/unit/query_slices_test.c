@@ -5,10 +5,9 @@
 #include "base/record.h"
 #include "merge/gpu/gpu_works.h"
 #include "merge/profile/profile_data.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,9 @@
 #include "merge/query/query_stacks.h"
 
 #include "base/error.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,10 +3,9 @@
 
 #include "base/error.h"
 #include "merge/profile/profile_parts.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -88,6 +87,31 @@ Test(query_steps, calls_that_take_most_of_the_time)
 }
 
 // A range around a part of each step tells when steps begin, not how long they take.
+Test(query_steps, each_tenth_may_be_longer)
+{
+	for (int i = 0; i < 40; i++)
+		call("train", i % 10 == 9 ? 50 : 10 + (uint64_t)i % 2);
+	cleanup(steps) struct steps *steps = steps_of(NULL);
+	cr_assert(steps_have_two_lengths(steps));
+	cr_expect(eq(sz, steps->lengths.brief.count, 36));
+	cr_expect(eq(sz, steps->lengths.lengthy.count, 4));
+	cr_expect(eq(sz, steps->lengths.every, 10));
+	cr_expect(!step_is_long(steps, &steps->steps[8]));
+	cr_expect(step_is_long(steps, &steps->steps[9]));
+	cr_expect(eq(u64, step_usual_ns(steps, &steps->steps[9]), 50 * MS));
+	cr_expect(eq(u64, step_usual_ns(steps, &steps->steps[8]), 10 * MS));
+}
+
+Test(query_steps, steps_of_one_length_have_no_other)
+{
+	for (int i = 0; i < 40; i++)
+		call("train", i < 3 ? 50 : 10 + (uint64_t)i % 3);
+	cleanup(steps) struct steps *steps = steps_of(NULL);
+	cr_expect(!steps_have_two_lengths(steps));
+	cr_expect(!step_is_long(steps, &steps->steps[0]));
+	cr_expect(eq(u64, step_usual_ns(steps, &steps->steps[0]), steps->median_ns));
+}
+
 Test(query_steps, from_one_call_to_the_next)
 {
 	for (int i = 0; i < 20; i++) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <string.h>
 

@@ -4,10 +4,9 @@
 #include "base/error.h"
 #include "merge/gpu/gpu_busy.h"
 #include "merge/profile/profile_parts.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 static struct fixture f;

@@ -4,10 +4,8 @@
 
 #include "base/record.h"
 #include "base/sampled.h"
+#include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 static struct fixture f;
 

@@ -3,9 +3,8 @@
 
 #include "base/error.h"
 #include "cli/file_name.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

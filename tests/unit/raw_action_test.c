@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/sample/raw_action.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 #define CODE(text) text, sizeof(text) - 1

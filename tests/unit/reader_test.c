@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/cleanup.h"
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/op/names.h"
 #include "tracer/agent/rings.h"
 #include "tracer/reader/reader.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

@@ -4,9 +4,7 @@
 #include "base/error.h"
 #include "base/op.h"
 #include "merge/profile/profile.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static struct recorded r;
 static struct ops *ops;

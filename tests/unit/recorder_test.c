@@ -5,10 +5,9 @@
 #include "base/op.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
+#include "tests/support/expect.h"
 #include "tracer/protocol.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 #define MS UINT64_C(1000000)

@@ -2,10 +2,9 @@
 // What a profile takes does not grow with time, whatever the program does.
 #include "base/clock.h"
 #include "merge/query/query.h"
+#include "tests/support/expect.h"
 #include "tests/support/replay.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "base/ring.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 #define DATA_BYTES 1024

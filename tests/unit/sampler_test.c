@@ -3,10 +3,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/sampler.h"
+#include "tests/support/expect.h"
 #include "tests/support/turns.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -2,9 +2,8 @@
 #include "base/schedule.h"
 
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 
 // The cycle of each of the first 20 steps, "-" where it is active in none.

@@ -9,10 +9,9 @@
 #include "cli/report/section_json.h"
 #include "cli/report/view.h"
 #include "cli/text/text.h"
+#include "tests/support/expect.h"
 #include "tests/support/golden.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Where the wall time went, whatever the format.
+#include "tests/support/expect.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 TestSuite(sections_account, .init = made_begin, .fini = made_end);
@@ -92,10 +91,29 @@ Test(sections_account, a_page_has_the_parts_that_there_are)
 		made_text(made_section(p, READER_PAGE, section_account_row)),
 		"no | work | app | 4712 | yes | 9000000000 | [user | user code | 5000000000; "
 		"kernel | kernel | 1000000000; lock | locks | 3000000000; ] | 4500000000 | "
-		"0 | 1.5 | 0 | 0 | 0 | 0\n");
+		"0 | 1.5 | 0 | 0 | 0 | 0 | no | 0 | 0\n");
 	made_view.from_ns = p->run.wall_ns;
 	cr_expect(section_column(made_section(p, READER_PAGE, section_account_row), "cpus_busy") ==
 	          NULL);
+}
+
+Test(sections_account, a_page_has_wall_time_where_that_ranks)
+{
+	struct profile *p = profile();
+
+	p->wall = (struct wall_account){
+		.ranks = true,
+		.all_ns = MS(8000),
+		.ns = { [METRIC_ON_CPU] = MS(7000), [METRIC_OFF_PIPE] = MS(1000) }
+	};
+	const char *page = made_text(made_section(p, READER_PAGE, section_account_row));
+	cr_expect(strstr(page, " | 8000000000 | [user | user code | 7000000000; pipe | pipes | "
+	                       "1000000000; ] | ") != NULL,
+	          "%s", page);
+	cr_expect(strstr(page, " | yes | 0 | 0\n") != NULL, "%s", page);
+	// Programs have that in a table of its own.
+	const char *sheet = made_text(made_section(p, READER_SHEET, section_account_row));
+	cr_expect(strstr(sheet, " | 9000000000 | ") != NULL, "%s", sheet);
 }
 
 Test(sections_account, programs_get_a_column_for_each_metric)

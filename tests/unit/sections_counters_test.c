@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What every format shows of counters.
+#include "tests/support/expect.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/made_section.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 TestSuite(sections_counters, .init = made_begin, .fini = made_end);
 

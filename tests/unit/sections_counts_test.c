@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Counted instructions, and the CPUs' clock, as tables.
 #include "cli/report/counts.h"
+#include "tests/support/expect.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/made_section.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 
 TestSuite(sections_counts, .init = made_begin, .fini = made_end);

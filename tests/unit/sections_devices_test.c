@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What every format shows of the memory of GPUs.
+#include "tests/support/expect.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 TestSuite(sections_devices, .init = made_begin, .fini = made_end);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Which run a report is of, whatever the format.
+#include "tests/support/expect.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 TestSuite(sections_header, .init = made_begin, .fini = made_end);
@@ -93,15 +92,15 @@ Test(sections_header, programs_get_the_run_with_what_is_known_of_it)
 
 	cr_expect_str_eq(made_text(made_section(p, READER_JSON, section_run)),
 	                 "sh -c 'a\nb' | ? | node7 | 9 | 0 | 41200000000 | yes | 0 | ? | 8 | 100 | "
-	                 "2 | ? | ?\n");
+	                 "2 | ? | ? | ? | ?\n");
 	p->run.has_rank = true;
 	p->run.world = 16;
 	p->run.exit_status = 9;
 	cr_expect_str_eq(
 		made_text(made_section(p, READER_JSON, section_run)),
 		"sh -c 'a\nb' | ? | node7 | 0 | 16 | 9 | 0 | 41200000000 | yes | ? | 9 | 8 "
-		"| 100 | 2 | ? | ?\n");
+		"| 100 | 2 | ? | ? | ? | ?\n");
 	cr_expect_str_eq(made_text(made_section(p, READER_PAGE, section_page_header)),
 	                 "[sh -c 'a\nb' | ? | node7 | 0 | 16 | 9 | 0 | 41200000000 | yes | ? | 9 | "
-	                 "8 | 100 | 2 | ? | ?; ] | 1 | 1200 | ?\n");
+	                 "8 | 100 | 2 | ? | ? | ? | ?; ] | 1 | 1200 | ?\n");
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What every format shows of ranks.
+#include "tests/support/expect.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 TestSuite(sections_ranks, .init = made_begin, .fini = made_end);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The call tree as rows.
+#include "tests/support/expect.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 TestSuite(sections_tree, .init = made_begin, .fini = made_end);

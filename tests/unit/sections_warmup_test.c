@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What every format shows of warm-up.
+#include "tests/support/expect.h"
 #include "tests/unit/fake_profile.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/made_section.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 TestSuite(sections_warmup, .init = made_begin, .fini = made_end);
@@ -15,10 +14,10 @@ static const char included[] =
 	"> aten::convolution_with_a\u2026nobody_reads_to_its_end ([64, 3, 224, 224] [64, 3, 7, 7]): the "
 	"first 3 of 40 calls took 603 ms each, later ones 650 us\n"
 	"> load: the first of 12 calls took 122 ms, later ones 2.00 ms each\n"
-	"> More than later there was in it: 59.7 % compilation, 10.0 % page faults (of 1,834 "
+	"> Extra time during warm-up went to: 59.7 % compilation, 10.0 % page faults (of 1,834 "
 	"samples).\n"
 	"> Together that is 1.92 s of 3.10 s in ops (61.9 %), over after 2.31 s.\n"
-	"> For the rest alone: bottleneck report --from-steady (or --from 2.310); next time, add "
+	"> For the steady state alone: bottleneck report --from-steady (or --from 2.310); next time, add "
 	"warm-up iterations before what is measured.\n";
 
 Test(sections_warmup, the_terminal_and_the_page_say_the_same)
@@ -38,7 +37,7 @@ Test(sections_warmup, a_trend_has_no_remedy)
 	const char *text = made_text(made_section(fake_profile_with_warmup(WARMUP_SLOWS_DOWN),
 	                                          READER_TEXT, section_warmup));
 
-	cr_expect(strstr(text, "note: calls take longer and longer\n") == text, "%s", text);
+	cr_expect(strstr(text, "note: calls become slower\n") == text, "%s", text);
 	cr_expect(strstr(text, "> load: 12 calls, 2.00 ms each in the second half, and still "
 	                       "longer at the end\n") != NULL,
 	          "%s", text);
@@ -51,7 +50,7 @@ Test(sections_warmup, what_cannot_be_determined_is_said_and_what_is_not_there_is
 		made_section(fake_profile_with_warmup(WARMUP_NONE), READER_TEXT, section_warmup);
 
 	cr_expect(s->shown);
-	cr_expect_str_eq(s->title, "note: whether this is warm-up cannot be determined");
+	cr_expect_str_eq(s->title, "note: cannot determine whether this is warm-up");
 	cr_expect_eq(made_section(fake_profile(), READER_TEXT, section_warmup)->shown, false);
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "base/namespaces.h"
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/protocol.h"
 #include "tracer/reader/session.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

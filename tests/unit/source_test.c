@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/report/source.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

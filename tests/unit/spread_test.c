@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/numbers/spread.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 
 static struct spread of(const double *values, size_t count)

@@ -2,9 +2,8 @@
 #include "cli/state.h"
 
 #include "base/error.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

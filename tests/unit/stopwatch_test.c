@@ -2,9 +2,8 @@
 #include "tracer/agent/stopwatch.h"
 
 #include "base/clock.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <unistd.h>
 
 TestSuite(stopwatch, .init = stopwatch_start);

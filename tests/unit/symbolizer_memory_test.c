@@ -3,9 +3,8 @@
 // tests/cmake/symbolize.cmake.
 #include "base/error.h"
 #include "symbolize/symbolizer.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <link.h>
 #include <string.h>
 

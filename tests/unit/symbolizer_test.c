@@ -3,10 +3,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "symbolize/symbolizer.h"
+#include "tests/support/expect.h"
 #include "tests/unit/elf_builder.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/reader/target.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <stddef.h>

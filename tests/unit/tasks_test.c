@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/task/tasks.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 Test(tasks, a_thread_is_found_by_pid_and_tid)

@@ -2,9 +2,8 @@
 #include "base/tensors.h"
 
 #include "base/tensor_flops.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 
 #define FLOAT     6

@@ -2,9 +2,8 @@
 #include "cli/terminal.h"
 
 #include "base/cleanup.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <pty.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A hand-made comparison as text, and what its gate says.
-#include "cli/diff/diff_report.h"
+#include "cli/diff/diff_print.h"
+#include "cli/report/diff_report.h"
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "tests/support/expect.h"
 #include "tests/support/golden.h"
 #include "tests/unit/fake_profile.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

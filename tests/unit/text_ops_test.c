@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Ops, GPUs and memory in the report of a hand-made profile.
 #include "base/clock.h"
-#include "cli/format.h"
+#include "base/format.h"
+#include "tests/support/expect.h"
 #include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,6 +219,28 @@ Test(text_ops, memory_over_time_is_a_line_of_signs)
 	              text_page(profile, &view, golden_terminal(100, false, false)));
 	golden_expect("memory-over-time-ascii",
 	              text_page(profile, &view, golden_terminal(100, false, true)));
+}
+
+Test(text_ops, the_memory_of_one_process_is_told_from_that_of_all)
+{
+	struct profile *profile = fake_profile_with_ops();
+	struct view view = view_default();
+
+	view.sort = VIEW_SORT_MEMORY;
+	profile->totals.processes = 4;
+	add_curve(&profile->curves, CURVE_RSS, "host", UINT64_C(1800) << 20);
+	char *page = text_page(profile, &view, golden_terminal(200, false, false));
+	cr_expect(strstr(page, "\n  peak RSS of the largest process 123 MB; all processes: ") !=
+	                  NULL,
+	          "%s", page);
+	cr_expect(strstr(page, "\n  RSS, sum  ") != NULL, "%s", page);
+	cr_expect(strstr(page, "\n  sum: of all 4 processes at one moment, with what they share in "
+	                       "each of them\n") != NULL,
+	          "%s", page);
+	cr_expect(strstr(page, "stacks cut \u00b7 peak RSS of the largest process 123 MB\n") !=
+	                  NULL,
+	          "%s", page);
+	free(page);
 }
 
 Test(text_ops, a_small_program_gets_no_table_of_memory)

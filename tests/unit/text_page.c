@@ -3,9 +3,7 @@
 
 #include "base/error.h"
 #include "cli/text/text.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 char *text_page(struct profile *profile, const struct view *view, struct terminal t)
 {

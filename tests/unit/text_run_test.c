@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What a report tells of a run beside functions: warm-up, steps, ranks, repeats, imports, findings.
 #include "base/clock.h"
+#include "tests/support/expect.h"
 #include "tests/support/golden.h"
 #include "tests/unit/fake_units.h"
 #include "tests/unit/text_page.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The report of a hand-made profile, compared with tests/golden/.
 #include "base/clock.h"
-#include "cli/format.h"
+#include "base/format.h"
 #include "symbolize/symbolizer.h"
+#include "tests/support/expect.h"
 #include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +22,74 @@ Test(text, the_whole_report_at_four_widths)
 		snprintf(name, sizeof(name), "report-%d", widths[i]);
 		golden_expect(name, text_page(fake_profile(), &view,
 		                              golden_terminal(widths[i], false, false)));
+	}
+}
+
+Test(text, a_brief_report_ends_with_the_answer)
+{
+	struct view view = view_default();
+
+	view_make_brief(&view);
+	for (int width = 80; width <= 100; width += 20) {
+		char name[32];
+		snprintf(name, sizeof(name), "brief-%d", width);
+		golden_expect(name, text_page(fake_profile(), &view,
+		                              golden_terminal(width, false, false)));
+	}
+}
+
+Test(text, a_brief_report_has_as_many_rows_as_are_asked_for)
+{
+	struct view view = view_default();
+
+	view.top = 1;
+	view_make_brief(&view);
+	char *page = text_page(fake_profile(), &view, golden_terminal(100, false, false));
+	const char *table = strstr(page, "hotspots by total time");
+	cr_assert(ne(ptr, (void *)table, NULL));
+	const char *end = strstr(table, "\n\n");
+	size_t lines = 0;
+	for (const char *c = table; c < end; c++)
+		lines += *c == '\n';
+	cr_expect_eq(lines, 2, "%s", page); // below the title: headings, and one row
+	free(page);
+}
+
+Test(text, a_brief_table_of_total_time_leaves_out_who_only_passes_on)
+{
+	struct call_node leaf = { .name = "leaf", .self = 20, .total = 20 };
+	struct call_node work = { .name = "work", .self = 79, .total = 99, .child = &leaf };
+	struct call_node aside = { .name = "aside", .self = 1, .total = 1 };
+	struct call_node run = { .name = "run", .total = 100, .child = &work };
+	struct call_node again = { .name = "again", .total = 100, .child = &run };
+	struct call_node outer = { .name = "again", .total = 100, .child = &again };
+	static const struct row rows[] = {
+		{ .name = "again", .total = 100 * NS_PER_SEC },
+		{ .name = "run", .total = 100 * NS_PER_SEC },
+		{ .name = "work", .self = 79 * NS_PER_SEC, .total = 99 * NS_PER_SEC },
+		{ .name = "leaf", .self = 20 * NS_PER_SEC, .total = 20 * NS_PER_SEC },
+	};
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	work.next = &aside;
+	profile->tree = &outer;
+	profile->functions = rows;
+	profile->function_count = sizeof(rows) / sizeof(rows[0]);
+	profile->all = 100 * NS_PER_SEC;
+	for (int brief = 0; brief <= 1; brief++) {
+		if (brief)
+			view_make_brief(&view);
+		char *page = text_page(profile, &view, golden_terminal(100, false, false));
+		char *table = strstr(page, "hotspots by total time");
+		cr_assert(ne(ptr, table, NULL), "%s", page);
+		*strstr(table, "\n\n") = '\0';
+		cr_expect(ne(ptr, strstr(table, " leaf"), NULL), "%s", table);
+		cr_expect(ne(ptr, strstr(table, " work"), NULL), "%s", table);
+		cr_expect_eq(strstr(table, " run") == NULL, brief, "%s", table);
+		// One that calls itself is no mere way to another.
+		cr_expect(ne(ptr, strstr(table, " again"), NULL), "%s", table);
+		free(page);
 	}
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The sentence that a report of a hand-made profile begins with.
 #include "base/clock.h"
+#include "tests/support/expect.h"
 #include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +193,62 @@ Test(text_verdict, an_op_that_takes_longer_than_a_finding_comes_first)
 }
 
 // main > «convolution» > [jit].
+Test(text_verdict, a_program_that_could_not_be_sampled_or_went_on_is_not_too_short)
+{
+	struct profile *profile = fake_profile();
+
+	profile->run.samples = 3;
+	profile->run.background_processes = 1;
+	profile->run.background_name = "redis-server";
+	expect_verdict(profile,
+	               "  The program ended after 41.2 s and left redis-server running in");
+	expect_verdict(profile, "Run it in the foreground");
+	profile->run.unseen_processes = 1;
+	profile->run.unseen_name = "sudo";
+	expect_verdict(profile, "  The process sudo could not be sampled");
+	profile->run.samples = 3000; // of other processes
+	char *verdict = verdict_of(profile);
+	cr_expect(eq(ptr, strstr(verdict, "could not be sampled"), NULL), "%s", verdict);
+	free(verdict);
+}
+
+// "inverting matrices" says more than the name of LAPACK's function that is called for it, though
+// it is no fault by itself, and its price is but a part of that time.
+Test(text_verdict, a_finding_at_the_line_of_the_op_that_holds_most_speaks_for_it)
+{
+	struct op_row op = { .name = "dgesv",
+		             .provider = "lapack",
+		             .domain = "",
+		             .shape = "",
+		             .stack = "",
+		             .file = "/src/solve.py",
+		             .line = 5,
+		             .calls = 3,
+		             .self_ns = 15 * NS_PER_SEC,
+		             .total_ns = 15 * NS_PER_SEC };
+	static const struct rule rule = { .id = "OP-INVERSE", .subject = RULES_OPS };
+	struct finding finding = { .rule = &rule,
+		                   .severity = SEVERITY_INFO,
+		                   .share = 0.4,
+		                   .saving_ns = 10 * NS_PER_SEC,
+		                   .function = "<module>",
+		                   .file = "/src/solve.py",
+		                   .line = 5,
+		                   .fact = "inverting matrices: 40 % of the time" };
+	struct profile *profile = fake_profile_with_ops();
+
+	profile->ops = &op;
+	profile->op_count = 1;
+	profile->functions = NULL;
+	profile->function_count = 0;
+	profile->findings[0] = finding;
+	profile->finding_count = profile->findings_shown = 1;
+	expect_verdict(profile, "  Inverting matrices: 40 % of the time.");
+	profile->findings[0].line = 6; // something else
+	expect_verdict(profile,
+	               "% of the time is spent in the op dgesv, mostly called from solve.py:5.");
+}
+
 Test(text_verdict, an_op_names_code_that_has_no_symbols)
 {
 	static struct row row = { .name = "[jit]",
@@ -355,6 +410,32 @@ Test(text_verdict, children_that_wait_are_told_by_what_for)
 	expect_verdict(profile, "Only 20 samples on a CPU");
 }
 
+// However long those that work lack a CPU, as on a busy machine.
+Test(text_verdict, a_server_whose_processes_wait_is_told_so)
+{
+	static const struct row row = { .name = "epoll_wait",
+		                        .file = "/src/epoll_wait.c",
+		                        .line = 30,
+		                        .self = 340 * NS_PER_SEC,
+		                        .total = 340 * NS_PER_SEC,
+		                        .self_ns = { [METRIC_OFF_NET] = 340 * NS_PER_SEC } };
+	struct profile *profile = fake_profile();
+
+	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_LOCK] = 0;
+	profile->account.ns[METRIC_OFF_NET] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 8 * NS_PER_SEC;
+	profile->totals.runnable_ns = 40 * NS_PER_SEC;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->all = 400 * NS_PER_SEC;
+	expect_verdict(profile,
+	               "85.0 % of the time its threads and processes waited for sockets or "
+	               "events, in epoll_wait (epoll_wait.c:30).");
+	profile->totals.on_cpu_ns = 30 * NS_PER_SEC;
+	expect_verdict(profile, "No function holds more");
+}
+
 Test(text_verdict, a_python_without_the_agent_needs_the_agent_and_not_its_callers)
 {
 	static struct row row = { .name = "_PyEval_EvalFrameDefault",
@@ -369,7 +450,7 @@ Test(text_verdict, a_python_without_the_agent_needs_the_agent_and_not_its_caller
 	profile->totals.on_cpu_ns = profile->all = 10 * NS_PER_SEC;
 	expect_verdict(profile, "See who calls it: bottleneck report --call-tree");
 	profile->run.agentless_processes = 1;
-	expect_verdict(profile, "Its Python functions are missing; the limits below give the cause "
+	expect_verdict(profile, "Its Python functions are missing; the limits give the cause "
 	                        "and the remedy.");
 }
 
@@ -402,7 +483,7 @@ Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)
 	profile->run.cpus = 1;
 	profile->totals.on_cpu_ns = profile->run.wall_ns;
 	expect_verdict(profile, "the main thread was ready to run but had no CPU.");
-	expect_verdict(profile, "It kept the 1 CPU that it may use busy by itself: run fewer");
+	expect_verdict(profile, "The program alone kept the 1 CPU that it may use busy: run fewer");
 	profile->run.samples = 8;
 	char *page =
 		text_page(profile, &(struct view){ .quiet = true, .by = { -1, 0 }, .sort = -1 },

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/thinning.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 // Gives COUNT samples of TID that weigh EACH; what those that are taken weigh together.
 static uint64_t give(struct thinning *t, uint32_t tid, int count, uint64_t each, int *taken)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/table/threads.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 
 static struct threads t;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/agent/timeline.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static struct timeline line;
 static struct timeline_switch out[TIMELINE_SWITCHES_MAX];

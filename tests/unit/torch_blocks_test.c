@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/torch/torch_blocks.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 static const void *at(uint64_t address)
 {

@@ -2,9 +2,8 @@
 #include "tracer/agent/torch/torch_layout.h"
 
 #include "base/tensors.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/torch/torch_links.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 Test(torch_links, the_last_op_with_a_number_is_the_one_that_was_recorded)
 {

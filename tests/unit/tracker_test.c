@@ -2,9 +2,8 @@
 // Events by hand: what no kernel does on request, such as losing the end of a process.
 #include "base/error.h"
 #include "sampler/tracker/tracker.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 #include <sys/mman.h>
 

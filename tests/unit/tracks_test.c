@@ -2,9 +2,7 @@
 #include "cli/export/tracks.h"
 
 #include "cli/export/launches.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
+#include "tests/support/expect.h"
 
 static uint32_t placed(struct tracks *t, uint64_t begin_ns, uint64_t end_ns)
 {

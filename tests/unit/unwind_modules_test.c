@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/unwind/unwind_modules.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 

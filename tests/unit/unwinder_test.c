@@ -2,9 +2,8 @@
 #include "base/error.h"
 #include "sampler/unwind/unwinder.h"
 #include "scene/scene_stack.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +109,16 @@ Test(unwinder, code_without_unwind_information_is_stepped_by_what_can_be_seen)
 		expect_frames(scene, unwind(scene, UNWIND_BY_TABLE, 0, &flags), names[i]);
 		cr_expect(eq(u32, flags, 0), "%s", names[i]);
 	}
+}
+
+Test(unwinder, who_spins_is_known_by_its_code)
+{
+	uint32_t flags;
+	cleanup(scene_stack) struct scene_stack *scene = scene_of("scene", "spin", NULL);
+
+	cr_assert(scene != NULL);
+	expect_frames(scene, unwind(scene, UNWIND_BY_TABLE, 0, &flags), "spin");
+	cr_expect(eq(u32, flags, STACK_SPINS));
 }
 
 Test(unwinder, a_bare_frame_is_stepped_out_of_by_its_callers_call)

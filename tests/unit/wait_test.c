@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/wait/wait.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

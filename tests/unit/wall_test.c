@@ -5,9 +5,8 @@
 #include "merge/wall/wall.h"
 
 #include "base/clock.h"
+#include "tests/support/expect.h"
 
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -546,4 +545,279 @@ Test(wall, those_who_have_ended_long_ago_are_forgotten_and_have_their_time)
 	cr_expect(epsilon_eq(dbl, told[1] / all, 0.45, 0.005));
 	cr_expect(epsilon_eq(dbl, told[2] / all, 0.45, 0.005));
 	wall_free(wall);
+}
+
+// Threads 1 and 2 of one process run from now on.
+static void two_run(void)
+{
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	wall_process(wall, 1, 0);
+	for (uint32_t i = 1; i <= 2; i++) {
+		wall_thread(wall, i, 1, i, now);
+		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
+	}
+}
+
+// A millisecond of THREAD, on a CPU.
+static void tick(uint32_t thread, uint32_t node, bool spins)
+{
+	wall_stack(wall, &(struct wall_stack){ .thread = thread,
+	                                       .node = node,
+	                                       .metric = METRIC_ON_CPU,
+	                                       .time_ns = now,
+	                                       .weight_ns = MS,
+	                                       .spins = spins });
+}
+
+static void change(uint32_t thread, uint64_t from_ns, enum thread_state state,
+                   enum thread_state next)
+{
+	wall_span(wall, &(struct span_event){ thread, from_ns, now, state, next, METRIC_OFF_LOCK });
+}
+
+// Thread 1 is woken each 2 ms and finds the lock taken again, by the same thread; it tells of its
+// wait once it has got it.
+Test(wall, who_is_woken_in_vain_waits_on)
+{
+	const uint64_t wakes_ns = 2 * MS, vain_ns = MS / 20;
+	struct wall_share by = { .thread = 2 };
+
+	two_run();
+	uint64_t begin = now, since = now;
+	wall_wait(wall, &(struct wall_wait){ .thread = 2, .from_ns = now, .to_ns = now });
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (now += MS; now < begin + 500 * MS; now += MS) {
+		tick(2, 2, false);
+		if ((now - begin) % wakes_ns)
+			continue;
+		change(1, since, THREAD_BLOCKED, THREAD_RUNS);
+		since = now;
+		now += vain_ns;
+		change(1, since, THREAD_RUNS, THREAD_BLOCKED);
+		since = now;
+		now -= vain_ns;
+	}
+	change(1, since, THREAD_BLOCKED, THREAD_RUNS);
+	by.until_ns = now;
+	wall_wait(wall, &(struct wall_wait){ .thread = 1,
+	                                     .from_ns = begin,
+	                                     .to_ns = now,
+	                                     .resource = 1,
+	                                     .count = 1,
+	                                     .shares = &by });
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	cr_expect(ge(u64, coverage.known_ns, 480 * MS));
+	cr_expect(eq(u64, coverage.guessed_ns, 0));
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 487, 3));
+	wall_free(wall);
+}
+
+// Thread 1 works for 100 ms, spins for 300 ms, and works for 100 ms. Meanwhile thread 2 is IN a
+// state.
+static void spin_while(enum thread_state in)
+{
+	two_run();
+	for (uint64_t ms = 0; ms < 500; ms++) {
+		bool spins = ms >= 100 && ms < 400;
+		if (ms == 100)
+			change(2, NS_PER_SEC, THREAD_RUNS, in);
+		if (ms == 400)
+			change(2, NS_PER_SEC + 100 * MS, in, THREAD_RUNS);
+		now += MS;
+		tick(1, spins ? 3 : 1, spins);
+		if (in == THREAD_RUNS || !spins)
+			tick(2, 2, false);
+	}
+	wall_finish(wall, now);
+}
+
+Test(wall, who_spins_waits_for_a_thread_that_works)
+{
+	size_t edges, places;
+
+	spin_while(THREAD_RUNS);
+	cr_expect(epsilon_eq(dbl, told[1] / MS, 0, 1));
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 300, 2));
+	cr_expect(epsilon_eq(dbl, told[3] / MS, -300, 2));
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	cr_assert(eq(sz, edges, 1));
+	cr_expect(eq(u32, e->kind, WALL_SPIN));
+	cr_expect(eq(u32, e->waiter_node, 3));
+	cr_expect(eq(u32, e->holder_node, 2));
+	cr_expect(eq(u64, e->count, 1));
+	cr_expect(eq(u64, e->ns, 300 * MS));
+	cr_expect(eq(u64, e->longest_ns, 300 * MS));
+	cr_expect(eq(int, e->guessed, true));
+	cr_expect(epsilon_eq(dbl, (double)wall_busy(wall)->ns[1] / MS, 300, 2));
+	const struct wall_alone *alone = wall_alone(wall, &places);
+	cr_assert(eq(sz, places, 1));
+	cr_expect(eq(u32, alone->node, 2));
+	wall_free(wall);
+}
+
+Test(wall, who_spins_waits_for_a_cpu_with_the_one_that_would_work)
+{
+	size_t edges;
+
+	spin_while(THREAD_READY);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 300, 2));
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	cr_assert(eq(sz, edges, 1));
+	cr_expect(epsilon_eq(dbl, (double)e->wall_ready_ns / MS, 300, 2));
+	wall_free(wall);
+}
+
+Test(wall, who_spins_while_nobody_works_has_that_time_itself)
+{
+	size_t edges;
+
+	spin_while(THREAD_BLOCKED);
+	cr_expect(epsilon_eq(dbl, told[2], 0, 1));
+	cr_expect(epsilon_eq(dbl, told[3], 0, 1));
+	wall_edges(wall, &edges);
+	cr_expect(le(sz, edges, 1)); // of thread 2's wait
+	wall_free(wall);
+}
+
+// Two ranks that one launcher has started, and a program of another's: rank 1 polls for 300 of 500
+// ms in a call of MPI's, and the others work.
+Test(wall, who_polls_for_other_ranks_waits_for_one_that_works)
+{
+	size_t edges;
+
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	for (uint32_t i = 1; i <= 3; i++)
+		wall_process(wall, i, i < 3 ? 9 : 8);
+	for (uint32_t i = 1; i <= 3; i++) {
+		wall_thread(wall, i, i, i, now);
+		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
+	}
+	for (uint64_t ms = 0; ms < 500; ms++) {
+		bool polls = ms >= 100 && ms < 400;
+		now += MS;
+		wall_stack(wall, &(struct wall_stack){ .thread = 1,
+		                                       .node = polls ? 3 : 1,
+		                                       .metric = METRIC_ON_CPU,
+		                                       .time_ns = now,
+		                                       .weight_ns = MS,
+		                                       .spins = polls,
+		                                       .abroad = polls });
+		tick(2, 2, false);
+		tick(3, 4, false);
+	}
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 300, 2));
+	cr_expect(epsilon_eq(dbl, told[3] / MS, -300, 2));
+	cr_expect(epsilon_eq(dbl, told[4] / MS, 0, 1));
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	cr_assert(eq(sz, edges, 1));
+	cr_expect(eq(u32, e->holder, 2));
+	wall_free(wall);
+}
+
+// Thread 1, the first of its process, sleeps or polls for 100 ms three times, for CAUSE, and looks
+// after a process that it has started, whose only thread runs for 300 ms if it WORKS, and is else
+// blocked.
+static void look_after(bool works, enum metric cause)
+{
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	wall_process(wall, 1, 0);
+	wall_process(wall, 2, 1);
+	wall_thread(wall, 1, 1, 1, now);
+	wall_thread(wall, 2, 2, 2, now);
+	wall_span(wall, &(struct span_event){ 1, now, now, THREAD_READY, THREAD_RUNS, 0 });
+	wall_span(wall, &(struct span_event){ 2, now, now, THREAD_READY,
+	                                      works ? THREAD_RUNS : THREAD_BLOCKED, 0 });
+	for (int i = 0; i < 3; i++) {
+		uint64_t since = now;
+		wall_span(wall,
+		          &(struct span_event){ 1, now, now, THREAD_RUNS, THREAD_BLOCKED, 0 });
+		for (int ms = 0; ms < 100; ms++) {
+			now += MS;
+			if (works)
+				tick(2, 2, false);
+		}
+		wall_stack(wall, &(struct wall_stack){ .thread = 1,
+		                                       .node = 3,
+		                                       .metric = cause,
+		                                       .time_ns = since,
+		                                       .duration_ns = now - since,
+		                                       .weight_ns = now - since });
+		wall_span(wall, &(struct span_event){ 1, since, now, THREAD_BLOCKED, THREAD_RUNS,
+		                                      cause });
+		now += MS;
+		tick(1, 1, false);
+	}
+	wall_finish(wall, now);
+}
+
+Test(wall, who_sleeps_while_a_process_that_it_started_works_waits_for_that)
+{
+	const enum metric causes[] = { METRIC_OFF_SLEEP, METRIC_OFF_NET, METRIC_OFF_PIPE };
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		look_after(true, causes[i]);
+		cr_expect(epsilon_eq(dbl, told[2] / MS, 300, 6));
+		cr_expect(epsilon_eq(dbl, told[3] / MS, -300, 6));
+		struct wall_coverage coverage = wall_coverage(wall);
+		cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 300, 6));
+		cr_expect(eq(u64, coverage.known_ns, coverage.guessed_ns));
+		cr_expect(ge(u64, coverage.blocked_ns, coverage.known_ns));
+		// From the first thread's begin, not from the clock's.
+		cr_expect(lt(u64, wall_busy(wall)->ns[0], MS));
+		cr_expect(epsilon_eq(dbl, (double)wall_busy(wall)->ns[1] / MS, 300, 6));
+		wall_free(wall);
+	}
+}
+
+Test(wall, who_sleeps_while_no_process_that_it_started_works_sleeps)
+{
+	look_after(false, METRIC_OFF_SLEEP);
+	cr_expect(epsilon_eq(dbl, told[2], 0, 1));
+	cr_expect(epsilon_eq(dbl, told[3], 0, 1));
+	cr_expect(eq(u64, wall_coverage(wall).known_ns, 0));
+	wall_free(wall);
+}
+
+// Thread 1 waits for thread 2, which is seen COUNT times, by turns at nodes 100 to 123, or OFTEN at
+// node 2 between them, and once at node 99.
+static uint32_t holder_after(uint32_t count, bool often)
+{
+	size_t edges;
+
+	two_run();
+	uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (uint32_t i = 0; i < count; i++) {
+		now += MS;
+		tick(2, often && i % 2 ? 2 : 100 + i / (often ? 2 : 1) % 24, false);
+	}
+	now += MS;
+	tick(2, 99, false);
+	struct wall_share by = { now, 2 };
+	change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+	wall_wait(wall, &(struct wall_wait){ .thread = 1,
+	                                     .from_ns = begin,
+	                                     .to_ns = now,
+	                                     .resource = 1,
+	                                     .count = 1,
+	                                     .shares = &by });
+	wall_finish(wall, now);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	uint32_t node = edges == 1 ? e->holder_node : 0;
+	wall_free(wall);
+	return node;
+}
+
+Test(wall, a_holder_is_where_it_was_for_most_of_the_time)
+{
+	cr_expect(eq(u32, holder_after(480, true), 2));
+	cr_expect(ge(u32, holder_after(480, false), 100)); // nowhere most: it is not the last one
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "tests/support/expect.h"
 #include "tracer/agent/trace/x86.h"
-
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
 
 Test(x86, instructions_of_all_forms)
 {

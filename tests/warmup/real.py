@@ -131,7 +131,7 @@ def runs(targets, work):
 def verdict_of(report):
     if "warning: this profile includes warm-up" in report or "run is too short" in report:
         return WARN
-    if "note: calls take longer and longer" in report:
+    if "note: calls become slower" in report:
         return SLOWS
     untold = r"whether (this is|the\s+run\s+includes)\s+warm-up\s+cannot\s+be\s+told"
     return FEW if re.search(untold, report) else NONE

@@ -122,9 +122,11 @@ uint64_t stopwatch_anchor(struct stopwatch *w)
 	if (!shared.usable ||
 	    __atomic_load_n(&shared.off_times, __ATOMIC_RELAXED) > OFF_TIMES_MAX) {
 		w->limit_ticks = 0;
+		w->anchored = true;
 		return stopwatch_later(w, clock_now_ns());
 	}
 	struct pair now = read_pair();
+	w->anchored = true;
 	check(w, &now);
 	calibrate(&now);
 	w->base_ticks = now.ticks;

@@ -25,6 +25,7 @@ struct stopwatch {
 	uint64_t limit_ticks;         /* how far from it the scale is trusted; 0: not at all */
 	uint64_t scale;               /* ns per tick, 32.32 bits */
 	uint64_t last_ns;
+	bool anchored; /* there has been an anchor since somebody cleared this */
 };
 
 /* Finds out whether this machine's counter can be used. One thread at a time, also in a handler. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/reader/door.h"
 
+#include "base/array.h"
 #include "tracer/protocol.h"
 
 #include <errno.h>
@@ -20,7 +21,8 @@ struct door {
 	int silent[SILENT_MAX];
 	size_t silent_count;
 	uint64_t count; // of all that have come: the last VISITORS_MAX are kept
-	struct visitor visitors[VISITORS_MAX];
+	struct visitor *visitors;
+	size_t capacity;
 };
 
 static int open_socket(int directory)
@@ -55,6 +57,7 @@ void door_close(struct door *d)
 		close(d->silent[i]);
 	if (d->fd >= 0)
 		close(d->fd);
+	free(d->visitors);
 	free(d);
 }
 
@@ -66,6 +69,8 @@ static void keep(struct door *d, int fd, const struct protocol_introduction *sai
 	// A process that this namespace has no number for has 0.
 	if (said->magic != PROTOCOL_MAGIC || !said->pid || !said->pid_namespace ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 1)
+		return;
+	if (d->count < VISITORS_MAX && !array_reserve(&d->visitors, &d->capacity, d->count + 1))
 		return;
 	d->visitors[d->count++ % VISITORS_MAX] = (struct visitor){
 		.pid_namespace = said->pid_namespace,

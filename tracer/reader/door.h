@@ -4,7 +4,7 @@
  *
  * An agent there connects to a socket in the run's directory and says by which numbers its files
  * know it (tracer/protocol.h); the kernel says which process that is by the collector's numbers,
- * even if it has ended by now. One thread at a time.
+ * even if it has ended by now. A door owns its socket, not DIRECTORY. One thread at a time.
  */
 #pragma once
 

@@ -3,12 +3,14 @@
  * The API provider: the calls of tracer/api/bottleneck/bottleneck.h and of the Python package in
  * python/, which find these functions by their names, once.
  *
- * A range is an op of its thread. A step is a range of the process: it ends with the next step, or
- * with stop. Start and stop are marks, which the recorder obeys (merge/record/recorded.h).
+ * A range is an op of its thread, or, if it is started and has a number, of the process: any thread
+ * ends it. A step is a range of the process, too: it ends with the next step, or with stop. Start
+ * and stop are marks, which the recorder obeys (merge/record/recorded.h).
  */
 #include "base/op.h"
 #include "base/record.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/op/ranges.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -22,6 +24,9 @@ static struct {
 	uint32_t generation; // a parent's step is not its child's
 	struct op_range range;
 } step;
+
+static struct ranges ranges; // that are started, by their numbers
+static uint64_t last_range;  // atomic
 
 static struct op_thread *enter(void)
 {
@@ -51,6 +56,25 @@ static void begin(const char *name, struct op_here here, bool from_python)
 		told = tell_callers(t, &details, values);
 	op_begin_in(t, OWNER_RANGE, op_name(t, OP_API, 0, name ? name : UNNAMED), here, told);
 	op_leave(t);
+}
+
+// Its number, which is never 0 where there is an agent that records; a parent's are not its
+// child's.
+static uint64_t start_range(const char *name, struct op_here here, bool from_python)
+{
+	struct op_details details, *told = NULL;
+	struct op_thread *t = enter();
+	uint64_t values[1];
+
+	if (!t)
+		return 0;
+	if (from_python)
+		told = tell_callers(t, &details, values);
+	uint64_t number = __atomic_add_fetch(&last_range, 1, __ATOMIC_RELAXED);
+	uint32_t id = op_name(t, OP_API, 0, name ? name : UNNAMED);
+	ranges_put(&ranges, number, t, op_range_begin(t, id, here, told));
+	op_leave(t);
+	return number;
 }
 
 // Ends the step before, and begins the next; a NAME of 0: none begins. Of two threads at once one
@@ -123,6 +147,31 @@ void bottleneck_agent_range_end(void)
 	if (!t)
 		return;
 	op_end_in(t, OWNER_RANGE);
+	op_leave(t);
+}
+
+EXPORT uint64_t bottleneck_agent_range_start(const char *name);
+uint64_t bottleneck_agent_range_start(const char *name)
+{
+	return start_range(name, OP_HERE(), false);
+}
+
+EXPORT uint64_t bottleneck_agent_python_range_start(const char *name);
+uint64_t bottleneck_agent_python_range_start(const char *name)
+{
+	return start_range(name, OP_HERE(), true);
+}
+
+EXPORT void bottleneck_agent_range_end_id(uint64_t number);
+void bottleneck_agent_range_end_id(uint64_t number)
+{
+	struct op_thread *t = enter();
+	struct op_range range;
+
+	if (!t)
+		return;
+	if (ranges_take(&ranges, number, t, &range))
+		op_range_end(t, range);
 	op_leave(t);
 }
 

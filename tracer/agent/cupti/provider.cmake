@@ -2,15 +2,12 @@
 agent_provider(cuda
   HOOKS
     cupti.c
-    cupti_flusher.c
     cupti_wrap.c
   CORE
     cupti_buffers.c
     cupti_calls.c
     cupti_clock.c
-    cupti_cubin.c
     cupti_library.c
-    cupti_managed.c
     cupti_pc.c
     cupti_place.c
     cupti_records.c

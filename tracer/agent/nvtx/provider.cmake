@@ -6,6 +6,5 @@ agent_provider(nvtx
     nvtx_deferred.c
     nvtx_event.c
     nvtx_hooks.c
-    nvtx_names.c
     nvtx_object.c
     nvtx_payload.c)

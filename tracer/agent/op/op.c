@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/device_bytes.h"
+#include "base/op.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/op/op_state.h"
 #include "tracer/agent/sample/registers.h"
@@ -22,6 +23,8 @@
 #define FULL_NS     (20 * NS_PER_US)
 #define SITE_STACK  8192
 #define AHEAD       256 // of the ring's place: two ops
+#define EMPTIES     16
+#define EMPTIES_NS  NS_PER_MS // from one set of them to the next of the same thread, at least
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -32,6 +35,7 @@ OWN struct op_memory *op_memory;
 OWN struct op_bytes op_tensors, op_devices;
 static uint64_t sites[SITES]; // atomic: callers of hooks whose stack has been told
 static bool uses_devices;     // atomic: op_use_devices() has been called
+bool op_wants_empties;
 
 INLINE uint64_t allocated_bytes(void)
 {
@@ -345,7 +349,7 @@ bool op_ends_quickly(const struct op_thread *t, uint64_t begin_ns)
 	if (!t->depth || t->depth > OP_DEPTH_MAX)
 		return false;
 	const struct op_open *open = &t->open[t->depth - 1];
-	if (open->begin_ns != begin_ns)
+	if (open->begin_ns != begin_ns || (op_wants_empties && t->watch.anchored))
 		return false;
 	const struct op_twin *twin = &t->twins[open->name % OP_TWINS];
 	return open->written || (twin->name == open->name && twin->twin);
@@ -431,13 +435,19 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 	lane_commit(t->lane, &end->head, bytes);
 }
 
+static void make_empties(struct op_thread *t, uint64_t now);
+
 INLINE void end_innermost(struct op_thread *t, uint16_t flags)
 {
 	struct op_open *open = &t->open[t->depth - 1];
+	bool anchored =
+		t->watch.anchored; // before this reading: op_ends_quickly() has seen the same
 	uint64_t now = stopwatch_now_ns(&t->watch);
 
 	t->depth--;
 	close_op(t, open, t->depth ? open - 1 : NULL, now, flags);
+	if (unlikely(anchored))
+		make_empties(t, now);
 }
 
 // What began later goes on, in the op around this one: it was on top until now.
@@ -498,6 +508,32 @@ void op_end(struct op_thread *t)
 	op_end_in(t, 0);
 }
 
+// OP_EMPTY and OP_EMPTIES, behind an op that has ended: as warm as what it is compared with, and no
+// part of it.
+static __attribute__((noinline)) void make_empties(struct op_thread *t, uint64_t now)
+{
+	uint32_t owner = OP_OWNER(OP_API, 2);
+	struct op_here here = OP_HERE();
+
+	t->watch.anchored = false;
+	if (likely(!op_wants_empties) || now < t->emptied_ns + EMPTIES_NS ||
+	    t->depth > OP_DEPTH_MAX / 2)
+		return;
+	t->emptied_ns = UINT64_MAX - EMPTIES_NS; // these end, too
+	uint32_t empty = op_name(t, OP_API, 0, OP_EMPTY), row = op_name(t, OP_API, 0, OP_EMPTIES);
+	for (int i = 0; i < EMPTIES; i++) {
+		op_begin_in(t, owner, empty, here, NULL);
+		op_end_in(t, owner);
+	}
+	op_begin_in(t, owner, row, here, NULL);
+	for (int i = 0; i < OP_EMPTY_ROW; i++) {
+		op_begin_in(t, owner, empty, here, NULL);
+		op_end_in(t, owner);
+	}
+	op_end_in(t, owner);
+	t->emptied_ns = now;
+}
+
 struct op_range op_range_begin(struct op_thread *t, uint32_t name, struct op_here here,
                                const struct op_details *d)
 {
@@ -511,6 +547,7 @@ struct op_range op_range_begin(struct op_thread *t, uint32_t name, struct op_her
 
 void op_range_end(struct op_thread *t, struct op_range range)
 {
+	bool anchored = t->watch.anchored;
 	uint64_t now = stopwatch_now_ns(&t->watch);
 	struct record_op_end *end = NULL;
 
@@ -527,6 +564,8 @@ void op_range_end(struct op_thread *t, struct op_range range)
 	head(t, &end->head, RECORD_OP_END, OP_RANGE, now);
 	t->room -= END_BYTES;
 	lane_commit(t->lane, &end->head, END_BYTES);
+	if (unlikely(anchored))
+		make_empties(t, now);
 }
 
 void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const struct op_details *d)

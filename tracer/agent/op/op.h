@@ -117,6 +117,7 @@ struct op_thread {
 	uint64_t room;          /* bytes of the ring that are free and owed to nobody; at most */
 	uint64_t full_until_ns; /* nobody looks for room before */
 	struct stopwatch watch;
+	uint64_t emptied_ns;            /* when OP_EMPTY was made last */
 	struct op_twin twins[OP_TWINS]; /* [name % OP_TWINS] */
 	struct op_cached cache[OP_CACHE];
 	struct op_open open[OP_DEPTH_MAX];

@@ -6,6 +6,7 @@
 
 #include "tracer/agent/op/names.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct agent;
@@ -13,6 +14,7 @@ struct op_thread;
 
 extern struct agent *op_agent; /* NULL: nothing is collected */
 extern struct names op_names;
+extern bool op_wants_empties; /* OP_EMPTY_ENV */
 
 /* A number below 2^BITS for an address: in a hot path one multiplication has to do. */
 static inline uint32_t op_spread(uint64_t address, int bits)

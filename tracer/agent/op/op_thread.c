@@ -3,6 +3,7 @@
 #include "tracer/agent/op/op.h"
 
 #include "base/clock.h"
+#include "base/op.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/hold.h"
 #include "tracer/agent/loader.h"
@@ -11,6 +12,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -75,6 +77,7 @@ void op_start(struct agent *a)
 		op_witness = otherwise;
 	*op_witness = ++generation;
 	op_agent = a;
+	op_wants_empties = getenv(OP_EMPTY_ENV) != NULL;
 }
 
 void op_stop(void)
@@ -168,6 +171,7 @@ static struct op_thread *take_thread(void)
 	t->inside = 0;
 	t->room = 0;
 	t->watch = (struct stopwatch){ 0 };
+	t->emptied_ns = 0;
 	memset(t->cache, 0, sizeof(t->cache)); // another thread's names are as good, but of old ids
 	lane->owed = 0;
 	op_own = t;

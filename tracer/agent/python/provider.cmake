@@ -15,7 +15,6 @@ agent_provider(python
     python_runtime.c
     python_tally.c
     python_text.c
-    python_ticks.c
     python_threads.c
     python_trace.c
     torch_modules.c

@@ -152,13 +152,14 @@ static void find_main_stack(void)
 	main_stack_find(&stack_low, &stack_high);
 }
 
-void threads_start(struct agent *a)
+void threads_start(struct agent *a, bool traced)
 {
 	agent = a;
+	hushed = traced;
 	have_key = pthread_key_create && pthread_key_create(&end_key, end) == 0;
 	// Another samples user code: this one begins like a forked child.
 	if (!agent_tells(a)) {
-		if (agent_samples(a))
+		if (agent_samples(a) && !traced)
 			ticker_start(own_tid(), a->period_ns, &fork_timer);
 		return;
 	}
@@ -212,14 +213,19 @@ void threads_hush(void)
 	wait_for_others();
 }
 
+void threads_say_traced(void)
+{
+	if (agent_tells(agent) || agent->self != SELF_NOT)
+		ops->say("a process was traced by a debugger or its like (ptrace): from then on it "
+		         "did not sample itself, as a tracer sees each tick as a signal");
+}
+
 void threads_leave_to_tracer(void)
 {
 	if (threads_are_hushed())
 		return;
 	threads_hush();
-	if (agent_tells(agent) || agent->self != SELF_NOT)
-		ops->say("a process was traced by a debugger or its like (ptrace): from then on it "
-		         "did not sample itself, as a tracer sees each tick as a signal");
+	threads_say_traced();
 }
 
 bool threads_are_hushed(void)

@@ -26,8 +26,9 @@ struct threads_ops {
 /* There are ops from now on: before there are other threads. OPS lives as long as the process. */
 void threads_use_ops(const struct threads_ops *ops);
 
-/* The main thread, at the start of the program. */
-void threads_start(struct agent *a);
+/* The main thread, at the start of the program. TRACED: a debugger or its like traces it already,
+   and there are no ticks from the first, see threads_leave_to_tracer(). */
+void threads_start(struct agent *a, bool traced);
 
 /*
  * The calling thread's lane, claimed if it has none yet; NULL if there is none to be had. For
@@ -68,6 +69,9 @@ bool threads_are_hushed(void);
  * handlers.
  */
 void threads_leave_to_tracer(void);
+
+/* What that says, once there are ops, where threads_start() was told so. */
+void threads_say_traced(void);
 
 /*
  * Before a stack is copied into the calling thread's LANE: finds where that of a process's first

@@ -2,9 +2,7 @@
 agent_provider(torch
   HOOKS
     torch.c
-    torch_label.c
     torch_memory.c
-    torch_origin.c
   CORE
     torch_blocks.c
     torch_layout.c

@@ -11,6 +11,7 @@
  * Python does before it runs a module's code, a program that loads plugins before it calls them.
  * What is linked with it has it from the start.
  */
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/record.h"
 #include "tracer/agent/loaded.h"
@@ -18,15 +19,220 @@
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/op/ranges.h"
 #include "tracer/agent/provider.h"
-#include "tracer/agent/torch/torch_label.h"
+#include "tracer/agent/python/python.h"
+#include "tracer/agent/python/python_callers.h"
+#include "tracer/agent/python/python_code.h"
+#include "tracer/agent/python/python_frames.h"
+#include "tracer/agent/python/python_text.h"
+#include "tracer/agent/python/python_threads.h"
+#include "tracer/agent/rings.h"
 #include "tracer/agent/torch/torch_layout.h"
-#include "tracer/agent/torch/torch_origin.h"
+#include "tracer/agent/torch/torch_links.h"
 
 #include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+// Who has called an op of PyTorch in Python; of one of the backward pass, also who has called what
+// it is the derivative of.
+
+enum torch_kind {
+	TORCH_OP,
+	TORCH_BACKWARD,
+	TORCH_LABEL /* begun by a function that has returned while it is open */
+};
+
+#define OWN   static __thread __attribute__((tls_model("initial-exec")))
+#define TRIES 10000
+#define SURE  16 // links that were found
+
+// The outermost op that is open, and the Python frame that has called it. As long as both are there
+// what is called below that frame has the same callers.
+OWN struct {
+	uintptr_t frame;
+	uint32_t depth, owner; // in op_thread.open; owner 0: there is none
+	uint32_t caller;
+} outermost;
+
+static bool is_open(const struct op_thread *t)
+{
+	return outermost.owner && t->depth > outermost.depth &&
+	       t->open[outermost.depth].owner == outermost.owner;
+}
+
+static uint32_t caller_of(struct op_thread *t, uint32_t owner, enum torch_kind kind)
+{
+	uintptr_t frame = python_callers_newest(t);
+	bool inside = is_open(t);
+
+	if (!frame)
+		return 0;
+	if (inside && frame == outermost.frame)
+		return outermost.caller;
+	uint32_t caller = python_callers_number(t, frame);
+	if (inside)
+		return caller;
+	outermost.frame = frame;
+	outermost.depth = t->depth;
+	outermost.owner = kind == TORCH_LABEL || t->depth >= OP_DEPTH_MAX ? 0 : owner;
+	outermost.caller = caller;
+	return caller;
+}
+
+// Where the number of the forward pass's thread stands behind the inputs: in 1.13 behind the
+// outputs, since 2.1 behind the inputs that have names, too.
+static const uint32_t places[] = { 40, 96 };
+#define PLACES (sizeof(places) / sizeof(places[0]))
+
+static uint32_t forward_place;     // atomic: 0: not known yet
+static uint32_t found[PLACES];     // atomic: links by each
+static uint32_t missed;            // atomic
+static bool has_links, has_failed; // atomic
+
+static void miss(struct op_thread *t)
+{
+	if (!__atomic_load_n(&has_links, __ATOMIC_RELAXED) ||
+	    __atomic_add_fetch(&missed, 1, __ATOMIC_RELAXED) != TRIES)
+		return;
+	__atomic_store_n(&has_failed, true, __ATOMIC_RELAXED);
+	op_note(t, "lines of the forward pass are not available for PyTorch's backward pass: "
+	           "this version keeps what joins them where no version did that is known");
+}
+
+static __attribute__((noinline)) uint32_t learn_forward(struct op_thread *t,
+                                                        const struct torch_layout *layout,
+                                                        const void *function, int64_t sequence)
+{
+	for (unsigned i = 0; i < PLACES; i++) {
+		uint64_t thread = torch_layout_forward(layout, function, places[i]);
+		uint32_t caller = thread ? torch_links_get(thread, sequence) : 0;
+		if (!caller)
+			continue;
+		if (__atomic_add_fetch(&found[i], 1, __ATOMIC_RELAXED) >= SURE)
+			__atomic_store_n(&forward_place, places[i], __ATOMIC_RELAXED);
+		return caller;
+	}
+	miss(t);
+	return 0;
+}
+
+static uint32_t forward_of(struct op_thread *t, const struct torch_layout *layout,
+                           const void *function, int64_t sequence)
+{
+	uint32_t known = __atomic_load_n(&forward_place, __ATOMIC_RELAXED);
+
+	if (sequence < 0 || __atomic_load_n(&has_failed, __ATOMIC_RELAXED))
+		return 0;
+	if (!known)
+		return learn_forward(t, layout, function, sequence);
+	return torch_links_get(torch_layout_forward(layout, function, known), sequence);
+}
+
+// FUNCTION, an at::RecordFunction of the calling thread T, begins as OWNER. What is told of it: the
+// first word of OP_DETAIL_CALLED; 0: nothing. Between op_enter() and op_leave().
+static uint64_t torch_origin(struct op_thread *t, const struct torch_layout *layout,
+                             const void *function, uint32_t owner, enum torch_kind kind)
+{
+	uint32_t caller = caller_of(t, owner, kind);
+	int64_t sequence = kind == TORCH_LABEL ? -1 : torch_layout_sequence(layout, function);
+
+	if (kind == TORCH_BACKWARD)
+		return caller | (uint64_t)forward_of(t, layout, function, sequence) << 32;
+	if (sequence >= 0 && caller) {
+		torch_links_put(torch_layout_thread(function), sequence, caller);
+		if (!__atomic_load_n(&has_links, __ATOMIC_RELAXED))
+			__atomic_store_n(&has_links, true, __ATOMIC_RELAXED);
+	}
+	return caller;
+}
+
+// Where a label stands in the stack: record_function() in Python begins it in functions that have
+// returned when it is open. The one that is still there is the first that is not PyTorch's own.
+
+#define FRAMES_MAX 64 // looked at
+#define FILE_BYTES 1024
+#define KNOWN      256
+
+// How the files end whose functions are on the way from a program to our hook.
+static const char *const own_files[] = { "torch/autograd/profiler.py", "torch/_ops.py" };
+
+static bool ends_like(const uint8_t *text, size_t length, const char *end)
+{
+	size_t wanted = strlen(end);
+
+	return length >= wanted && memcmp(text + length - wanted, end, wanted) == 0;
+}
+
+static bool is_own_file(const struct python_runtime *r, struct guard *g, uintptr_t text)
+{
+	uint8_t path[FILE_BYTES];
+	struct python_text file = python_text_of(&r->layout, g, text, sizeof(path));
+
+	if (!file.kind || file.bytes > sizeof(path))
+		return false;
+	python_text_write(&file, path);
+	for (unsigned i = 0; i < sizeof(own_files) / sizeof(own_files[0]); i++)
+		if (ends_like(path, file.bytes, own_files[i]))
+			return true;
+	return false;
+}
+
+// The texts of our own files live as long as their modules: what is at the address of one of them,
+// and of one of its functions, is that.
+static bool is_own(const struct python_runtime *r, struct guard *g, uintptr_t code)
+{
+	static uint64_t
+		known[KNOWN]; // atomic: hash of code and file, and in its last bit the answer
+
+	if (!python_code_is_there(r, g, code))
+		return false;
+	uintptr_t file = guard_pointer(code, r->layout.code_file);
+	uint64_t key = hash_pair(code, file) & ~UINT64_C(1);
+	uint64_t *place = &known[key / 2 % KNOWN];
+	uint64_t answer = __atomic_load_n(place, __ATOMIC_RELAXED);
+	if ((answer ^ key) > 1) {
+		answer = key | is_own_file(r, g, file);
+		__atomic_store_n(place, answer, __ATOMIC_RELAXED);
+	}
+	return answer & 1;
+}
+
+// The frame that is found may be run by the same call as the ones around it.
+static bool find_anchor(struct python_frames *frames, uint64_t *address)
+{
+	struct python_step step;
+	bool own = true;
+
+	for (unsigned i = 0; i < FRAMES_MAX && python_frames_next(frames, &step); i++) {
+		own = own && is_own(frames->runtime, frames->guard, step.code);
+		if (own || !step.anchor)
+			continue;
+		*address = step.anchor;
+		return true;
+	}
+	return false;
+}
+
+// An address in the machine's stack that the interpreter's call holds which runs that function.
+// SP: of the calling thread, whose lane this is. False: it is called by no Python, or by one that
+// keeps nothing there (up to 3.10).
+static bool torch_label_place(const struct lane *lane, uint64_t sp, uint64_t *address)
+{
+	const struct python_runtime *r = python_known();
+	struct python_frames frames;
+	struct guard g = { 0 };
+	bool holds_gil;
+
+	if (!r || sp < lane->stack_low || sp >= lane->stack_high)
+		return false;
+	g.stack_low = sp;
+	g.stack_high = lane->stack_high;
+	uintptr_t thread = python_threads_own(r, &g, lane->tid, &holds_gil);
+	return thread && python_frames_start(&frames, r, &g, thread) &&
+	       find_anchor(&frames, address);
+}
 
 #define LIBRARY     "libtorch_cpu.so"
 #define STACK_REACH (UINT64_C(1) << 16)

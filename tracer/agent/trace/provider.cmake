@@ -10,7 +10,6 @@ agent_provider(function
   CORE
     displace.c
     intruders.c
-    near.c
     object_file.c
     pattern.c
     symbols.c

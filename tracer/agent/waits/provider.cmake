@@ -6,4 +6,5 @@ agent_provider(waits
     waits_next.c
     waits_sync.c
   CORE
-    waits.c)
+    waits.c
+    waits_folded.c)

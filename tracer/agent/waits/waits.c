@@ -19,7 +19,10 @@
 #define TAG_BITS  28
 #define TAG_SHIFT 32
 #define DID_SHIFT (TAG_SHIFT + TAG_BITS)
-#define PARTS_MAX (WAITS_HISTORY + 2) // an owner each, the last one, and a while without any
+// An owner each, the last one, and a while without any; and those before that are summed up.
+#define PARTS_MAX (WAITS_HISTORY + 2 + FOLDED_OWNERS)
+#define FOLD      (WAITS_HISTORY / 2) // entries that are summed up at once
+#define CUT_SHARE 0.1                 // of what is summed up, of which nobody is known
 #define MANY      64 // waits of a thread, from which on it is worth to know it by its ops
 
 enum did {
@@ -101,11 +104,41 @@ static bool read_entry(const struct waits_entry *entry, uint64_t *who, uint64_t 
 	return *who && __atomic_load_n(&entry->who, __ATOMIC_RELAXED) == *who;
 }
 
+// The last entries before HEAD, and that one: who had it for how long. Of two addresses that share
+// the place it is that of the newest.
+static __attribute__((noinline)) void fold(uint32_t at, uint32_t head)
+{
+	struct folded_group group = { 0 };
+	uint64_t who, time_ns, since = 0;
+	uint32_t owner = 0, tag = 0;
+
+	if (!read_entry(&waits.histories[at].entries[head % WAITS_HISTORY], &who, &time_ns))
+		return;
+	tag = (uint32_t)(who >> TAG_SHIFT) & ((1u << TAG_BITS) - 1);
+	group.tag = tag;
+	for (uint32_t i = head - FOLD; i != head + 1; i++) {
+		if (!read_entry(&waits.histories[at].entries[i % WAITS_HISTORY], &who, &time_ns) ||
+		    ((uint32_t)(who >> TAG_SHIFT) & ((1u << TAG_BITS) - 1)) != tag ||
+		    who >> DID_SHIFT == WOKE)
+			continue;
+		if (owner && time_ns > since)
+			folded_add(&group, owner, time_ns - since);
+		group.from_ns = group.from_ns ? group.from_ns : time_ns;
+		owner = who >> DID_SHIFT == TOOK || !owner ? (uint32_t)who : owner;
+		since = time_ns > since ? time_ns : since;
+	}
+	group.to_ns = since;
+	if (group.count && group.to_ns > group.from_ns)
+		folded_push(&waits.folded[at % WAITS_FOLDED], at, &group);
+}
+
 static void note(uint32_t at, uint64_t who, uint64_t time_ns)
 {
 	uint32_t head = __atomic_fetch_add(&waits.places[at].head, 1, __ATOMIC_RELAXED);
 
 	write_entry(&waits.histories[at].entries[head % WAITS_HISTORY], who, time_ns);
+	if (head && head % FOLD == 0)
+		fold(at, head);
 }
 
 // The same thread again: its neighbours in the history are kept for those who change.
@@ -138,9 +171,14 @@ void waits_took(const volatile void *address)
 
 void waits_release(const volatile void *address)
 {
-	if (waits_are_told())
-		write_entry(&waits.histories[place_of(address)].released,
-		            signature(address, waits_tid(), RELEASED), clock_now_ns());
+	uint32_t at = place_of(address), tid = waits_tid();
+
+	if (!waits_are_told())
+		return;
+	uint64_t time_ns = clock_now_ns();
+	if (!is_last(at, signature(address, tid, TOOK)))
+		note(at, signature(address, tid, RELEASED), time_ns);
+	write_entry(&waits.histories[at].released, signature(address, tid, RELEASED), time_ns);
 }
 
 void waits_wake(const volatile void *address)
@@ -282,13 +320,45 @@ static uint64_t find_release(const struct wait *w, uint64_t since, uint64_t end_
 	return time_ns;
 }
 
-static void find_owners(const struct wait *w, uint64_t end_ns, const struct seen *seen,
-                        struct parts *p)
+// Who had it before UNTIL_NS, where the history begins: one after the other, whoever came first.
+// What is not known comes at the beginning. Returns whether that is little.
+static bool add_folded(const struct wait *w, uint64_t until_ns, struct parts *p)
+{
+	uint32_t at = place_of(w->address);
+	uint64_t known = 0, all = until_ns > w->begin_ns ? until_ns - w->begin_ns : 0;
+	struct folded_group sum = { .from_ns = w->begin_ns,
+		                    .to_ns = until_ns,
+		                    .tag = (uint32_t)(signature(w->address, 0, 0) >> TAG_SHIFT) };
+
+	if (!all || !folded_between(&waits.folded[at % WAITS_FOLDED], at, &sum))
+		return false;
+	for (uint32_t i = 0; i < sum.count; i++)
+		known += sum.owners[i].tid && sum.owners[i].tid != own.tid ? sum.owners[i].ns : 0;
+	if (known > all)
+		known = all; // by the shares of what began before
+	uint64_t time_ns = w->begin_ns + all - known;
+	if (known < all)
+		add(p, time_ns, 0, HELD_BY_OWNER);
+	for (uint32_t i = 0; i < sum.count; i++) {
+		if (!sum.owners[i].tid || sum.owners[i].tid == own.tid)
+			continue;
+		time_ns += sum.owners[i].ns;
+		add(p, time_ns < until_ns ? time_ns : until_ns, sum.owners[i].tid, HELD_BY_OWNER);
+	}
+	return (double)(all - known) <= CUT_SHARE * (double)all;
+}
+
+static void find_owners(const struct wait *w, uint64_t end_ns, struct seen *seen, struct parts *p)
 {
 	uint32_t owner = seen->cut ? 0 : w->owner, releaser = 0;
 	uint64_t since = w->begin_ns;
 
+	if (seen->cut && seen->count)
+		seen->cut = !add_folded(w, seen->did[0].time_ns, p);
+
 	for (uint32_t i = 0; i < seen->count; i++) {
+		if (seen->did[i].did == RELEASED && !owner)
+			owner = seen->did[i].tid;
 		if (seen->did[i].did != TOOK)
 			continue;
 		since = seen->did[i].time_ns;
@@ -301,7 +371,7 @@ static void find_owners(const struct wait *w, uint64_t end_ns, const struct seen
 		add(p, end_ns, 0, HELD_BY_NOBODY);
 }
 
-// A writer is known; who holds it to read shows only by letting go.
+// A writer is known, at the latest when it lets go; who holds it to read shows only by that.
 static void find_holders(const struct wait *w, uint64_t end_ns, const struct seen *seen,
                          struct parts *p)
 {
@@ -310,7 +380,9 @@ static void find_holders(const struct wait *w, uint64_t end_ns, const struct see
 	for (uint32_t i = 0; i < seen->count; i++) {
 		uint64_t time_ns = seen->did[i].time_ns;
 		uint32_t tid = seen->did[i].tid;
-		bool lets_go = seen->did[i].did == WOKE;
+		bool lets_go = seen->did[i].did != TOOK;
+		if (!owner && seen->did[i].did == RELEASED)
+			owner = tid;
 		if (owner)
 			add(p, time_ns, owner, HELD_BY_OWNER);
 		if (lets_go && tid != owner)
@@ -322,9 +394,12 @@ static void find_holders(const struct wait *w, uint64_t end_ns, const struct see
 		add(p, end_ns, owner, HELD_BY_OWNER);
 }
 
-// Who arrives for the second time has begun the next round.
-static uint32_t end_of_round(const struct seen *seen)
+// Those who were missing have come, or one who arrives for the second time has begun the next
+// round.
+static uint32_t end_of_round(const struct wait *w, const struct seen *seen)
 {
+	if (w->missing < seen->count)
+		return w->missing;
 	for (uint32_t i = 1; i < seen->count; i++)
 		for (uint32_t k = 0; k < i; k++)
 			// NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
@@ -335,7 +410,7 @@ static uint32_t end_of_round(const struct seen *seen)
 
 static void find_wakers(const struct wait *w, const struct seen *seen, struct parts *p)
 {
-	uint32_t count = w->kind == HELD_BARRIER ? end_of_round(seen) : seen->count;
+	uint32_t count = w->kind == HELD_BARRIER ? end_of_round(w, seen) : seen->count;
 
 	for (uint32_t i = count > WAITS_WAKERS ? count - WAITS_WAKERS : 0; i < count; i++)
 		// NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult)
@@ -458,6 +533,6 @@ void waits_fork(void)
 void waits_finish(void)
 {
 	if (agent && agent->on && __atomic_exchange_n(&cut, false, __ATOMIC_RELAXED))
-		op_say("waits for locks: the owner changed more often within a wait than the agent "
-		       "keeps (64 times): who held the lock at first is unknown there");
+		op_say("waits for locks: more threads owned one within a wait than the agent "
+		       "keeps: who held it at first is unknown there");
 }

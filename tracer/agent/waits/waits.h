@@ -8,7 +8,9 @@
  *
  *	waiter  begin ──────────────────────────────── end: reads what has come since its begin
  *	others        A took    A released   B woke
- *	                 └──────────┴───────────┴──► history of the address, the last WAITS_HISTORY
+ *	                 └──────────┴───────────┴──► history of the address, the last WAITS_HISTORY;
+ *	                                             older ones: for how long who owned it
+ *(waits_folded.h)
  *
  * Addresses share histories and counters of who waits by their hash; entries say of which address
  * they are. So nothing is allocated and nothing can be full, and a counter that somebody who was
@@ -19,6 +21,8 @@
  */
 #pragma once
 
+#include "tracer/agent/waits/waits_folded.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +32,7 @@
 #define WAITS_HISTORY  64u
 #define WAITS_WAKERS   16u /* in one record, at most */
 #define WAITS_LEAST_NS 5000
+#define WAITS_MANY     UINT32_MAX
 #define WAITS_MADE     4096u /* addresses whose initialization is remembered, at most */
 
 /* On the way of every lock. */
@@ -57,6 +62,7 @@ struct waits {
 	uint32_t epoch; /* atomic: tells a child of fork(); 0: nobody has waited in this process */
 	struct waits_place places[WAITS_PLACES] __attribute__((aligned(64)));
 	struct waits_history histories[WAITS_PLACES];
+	struct waits_folded folded[WAITS_FOLDED];
 } __attribute__((aligned(4096)));
 
 extern struct waits waits;
@@ -94,7 +100,9 @@ static inline WAITS_FAST bool waits_watched(const volatile void *address)
 struct wait {
 	const void *address;
 	uint64_t begin_ns;
-	uint32_t owner; /* who held it at the begin, 0 if unknown: the caller fills it in */
+	uint32_t owner;   /* who held it at the begin, 0 if unknown: the caller fills it in */
+	uint32_t missing; /* a barrier: how many are still to arrive, WAITS_MANY if unknown:
+	                     likewise */
 	uint32_t head;
 	uint16_t kind; /* enum held_kind */
 	uint16_t outer;
@@ -110,7 +118,8 @@ bool waits_begin(struct wait *w, uint16_t kind, const volatile void *address);
  */
 void waits_end(struct wait *w, uint16_t flags, bool took);
 
-/* The calling thread has taken what is at ADDRESS, is about to release it, or to wake others. */
+/* The calling thread has taken what is at ADDRESS, is about to release it, or to wake others. An
+ * owner who took it while nobody waited is first heard of when it lets go. */
 void waits_took(const volatile void *address);
 void waits_release(const volatile void *address);
 void waits_wake(const volatile void *address);

@@ -323,7 +323,10 @@ EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 
 static NOINLINE int unlock_rwlock_watched(pthread_rwlock_t *l)
 {
-	waits_wake(l);
+	if (writer_of(l) == waits_tid())
+		waits_release(l);
+	else
+		waits_wake(l);
 	return waits_next.pthread_rwlock_unlock(l);
 }
 
@@ -358,7 +361,7 @@ static void start(struct agent *a)
 	waits_next_find();
 	if (!a->config.waits)
 		return;
-	waits_find_tids();
+	waits_find_fields();
 	waits_start(a);
 }
 

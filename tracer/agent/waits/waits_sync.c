@@ -17,10 +17,22 @@
 #define THREAD_TID 720 // in struct pthread, since glibc 2.4
 #define ONCE_DONE  2   // pthread_once_t: when all is done
 
-static bool have_tids;
+// struct pthread_barrier, since glibc 2.25: how many have ever arrived, and how many make a round.
+// Before, 8 and 12 were how many are missing and how many make a round.
+#define BARRIER_IN    0
+#define BARRIER_COUNT 8
+#define BARRIER_OLD   12
 
-void waits_find_tids(void)
+static bool have_tids, have_rounds;
+
+void waits_find_fields(void)
 {
+	pthread_barrier_t barrier;
+
+	have_rounds = waits_next.pthread_barrier_init(&barrier, NULL, 3) == 0 &&
+	              waits_word(&barrier, BARRIER_IN) == 0 &&
+	              waits_word(&barrier, BARRIER_COUNT) == 3 &&
+	              waits_word(&barrier, BARRIER_OLD) != 3;
 	have_tids = waits_word((const void *)pthread_self(), THREAD_TID) ==
 	            (uint32_t)syscall(SYS_gettid);
 }
@@ -161,7 +173,14 @@ EXPORT int sem_post(sem_t *s)
 	return post_waiter(s);
 }
 
-// The last to arrive lets all go: of those who arrive while others wait, it is the latest.
+static uint32_t missing_at(const pthread_barrier_t *b)
+{
+	uint32_t count = waits_word(b, BARRIER_COUNT);
+
+	return have_rounds && count ? count - 1 - waits_word(b, BARRIER_IN) % count : WAITS_MANY;
+}
+
+// The last to arrive lets all go.
 EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 {
 	struct wait wait;
@@ -170,6 +189,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 		waits_wake(b);
 	if (!waits_begin(&wait, HELD_BARRIER, b))
 		return waits_next.pthread_barrier_wait(b);
+	wait.missing = missing_at(b);
 	int result = waits_next.pthread_barrier_wait(b);
 	waits_end(&wait, 0, false);
 	return result;

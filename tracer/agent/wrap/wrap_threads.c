@@ -81,10 +81,11 @@ __attribute__((constructor)) void wrap_start(void)
 		__register_atfork(before_fork, loader_after_fork, after_fork, NULL);
 		loader_start();
 		op_when_forked(providers_fork);
-		threads_start(&agent);
+		bool traced = agent_samples(&agent) && precedence_is_traced();
+		threads_start(&agent, traced);
 		op_start(&agent);
-		if (agent_samples(&agent) && precedence_is_traced())
-			threads_leave_to_tracer();
+		if (traced)
+			threads_say_traced();
 		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
 		wrap_find_signals();
 		wrap_next(&next_pthread_create, "pthread_create");

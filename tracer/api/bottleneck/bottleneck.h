@@ -4,6 +4,8 @@
  *
  *	bottleneck_range_begin("load");        an op of this thread, in the report under its name
  *	bottleneck_range_end();                ends the innermost one of this thread
+ *	id = bottleneck_range_start("fetch");  a range that any thread ends
+ *	bottleneck_range_end_id(id);           ends it
  *	bottleneck_mark_step();                a step ends, and the next one begins
  *	bottleneck_start(); bottleneck_stop(); recording goes on, or pauses, for the whole run
  *
@@ -17,6 +19,7 @@
 #define BOTTLENECK_BOTTLENECK_H
 
 #include <dlfcn.h>
+#include <stdint.h>
 
 /* The function of that name, or one that does nothing; looked up once, in each file that calls. */
 #define BOTTLENECK_FIND_(type, name, nothing)                                                      \
@@ -35,6 +38,8 @@ extern "C" {
 
 typedef void bottleneck_name_function_(const char *name);
 typedef void bottleneck_function_(void);
+typedef uint64_t bottleneck_start_function_(const char *name);
+typedef void bottleneck_id_function_(uint64_t id);
 
 static inline void bottleneck_no_name_(const char *name)
 {
@@ -43,6 +48,17 @@ static inline void bottleneck_no_name_(const char *name)
 
 static inline void bottleneck_nothing_(void)
 {
+}
+
+static inline uint64_t bottleneck_no_start_(const char *name)
+{
+	(void)name;
+	return 0;
+}
+
+static inline void bottleneck_no_id_(uint64_t id)
+{
+	(void)id;
 }
 
 static inline void bottleneck_range_begin(const char *name)
@@ -56,6 +72,21 @@ static inline void bottleneck_range_end(void)
 {
 	BOTTLENECK_FIND_(bottleneck_function_, "bottleneck_agent_range_end", bottleneck_nothing_)
 	bottleneck_call_();
+}
+
+/* What the end needs; 0 where nothing is recorded, which may be ended, too. */
+static inline uint64_t bottleneck_range_start(const char *name)
+{
+	BOTTLENECK_FIND_(bottleneck_start_function_, "bottleneck_agent_range_start",
+	                 bottleneck_no_start_)
+	return bottleneck_call_(name);
+}
+
+static inline void bottleneck_range_end_id(uint64_t id)
+{
+	BOTTLENECK_FIND_(bottleneck_id_function_, "bottleneck_agent_range_end_id",
+	                 bottleneck_no_id_)
+	bottleneck_call_(id);
 }
 
 static inline void bottleneck_mark_step(void)

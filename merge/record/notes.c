@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "merge/record/notes.h"
+
+#include "base/error.h"
+#include "base/format.h"
+#include "base/record.h"
+#include "base/rung.h"
+#include "merge/record/recorded.h"
+#include "merge/record/recording.h"
+#include "merge/record/traced.h"
+#include "sampler/sampler.h"
+#include "tracer/protocol.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OTHERS_WORTH 20 // one sample in so many is worth a word
+#define OTHERS_MANY  50 // samples: more than the start of Python takes
+
+void notes_add(struct notes *n, const char *format, ...)
+{
+	size_t used = strlen(n->text);
+	va_list args;
+
+	if (used + 1 >= sizeof(n->text))
+		return;
+	if (used)
+		n->text[used++] = '\n';
+	va_start(args, format);
+	vsnprintf(n->text + used, sizeof(n->text) - used, format, args);
+	va_end(args);
+}
+
+static void note_rate(struct notes *n, const struct notes_facts *f)
+{
+	const struct sampler_status *status = f->status;
+
+	if (status->lowered_from_hz)
+		notes_add(n, "sampling rate reduced from %u to %u Hz at %s: %s",
+		          status->lowered_from_hz, status->frequency_hz,
+		          format_duration(status->lowered_after_ns).text, status->lowered_why);
+	if (status->over_percent > 0)
+		notes_add(n,
+		          "overhead reached %.1f %%, above the budget of %g %%, for which ops, "
+		          "allocations or new processes are the cause, not samples (--no-malloc, "
+		          "--no-ops)",
+		          status->over_percent, f->options->budget_percent);
+}
+
+static void note_others(struct notes *n, const struct notes_facts *f)
+{
+	const struct sampler_status *status = f->status;
+	uint64_t others = status->samples - status->self_samples;
+
+	if (f->others_hz == f->options->frequency_hz)
+		return;
+	if (!status->self_samples && others >= OTHERS_MANY)
+		notes_add(n,
+		          "this Python did not sample itself: its functions are missing, and it "
+		          "was sampled at %u Hz only",
+		          f->others_hz);
+	else if (status->self_samples && others * OTHERS_WORTH > status->samples)
+		notes_add(n,
+		          "what did not sample itself (other programs, the start of Python) was "
+		          "sampled at %u Hz",
+		          f->others_hz);
+}
+
+static void note_unseen_threads(struct notes *n, const struct notes_facts *f)
+{
+	uint64_t threads = f->status->unseen_threads;
+
+	if (threads)
+		notes_add(
+			n,
+			"%s thread%s had no ring buffer for %s ops and samples, or got one late: "
+			"what %s did is reported in part. A process has buffers for 2,560 threads "
+			"at a time, up to 2 MB each in $XDG_RUNTIME_DIR or /tmp: make room there, "
+			"raise its limits on the size of files (ulimit -f) to 33 MB and on address "
+			"space (ulimit -v) to 300 MB, or run fewer threads at a time",
+			format_count(threads).text, threads == 1 ? "" : "s",
+			threads == 1 ? "its" : "their", threads == 1 ? "it" : "they");
+}
+
+static void note_strangers(struct notes *n, const struct notes_facts *f)
+{
+	uint64_t count = f->status->strangers;
+
+	if (count)
+		notes_add(n,
+		          "%s process%s in other PID namespaces ended before bottleneck could "
+		          "identify %s: %s Python functions, ops and allocations are missing. "
+		          "Processes under seccomp filters of their own do not announce "
+		          "themselves, nor do those without /proc",
+		          format_count(count).text, count == 1 ? "" : "es",
+		          count == 1 ? "it" : "them", count == 1 ? "its" : "their");
+}
+
+static void note_absence(struct notes *n, const struct notes_facts *f, enum absence absence,
+                         const char *why, const char *remedy)
+{
+	const struct absences *absences = &f->status->absences;
+	uint32_t count = absences->count[absence];
+
+	if (count)
+		notes_add(
+			n,
+			"%u process%s (%s%s) ran without the agent, %s: %sPython functions, ops and "
+			"allocations are missing. %s",
+			count, count == 1 ? "" : "es", absences->name[absence],
+			count == 1 ? "" : " ...", why,
+			f->status->rung == RUNG_AGENT ? "samples, " : "", remedy);
+}
+
+static void note_absences(struct notes *n, const struct notes_facts *f)
+{
+	note_absence(
+		n, f, ABSENCE_ENVIRONMENT, "started with another environment (sudo, su -, env -i)",
+		"Start bottleneck inside (sudo -u USER bottleneck COMMAND), or change the user "
+		"with setpriv or runuser -u, which keep the environment");
+	note_absence(n, f, ABSENCE_PRIVILEGED,
+	             "with rights of its file (setuid, setgid, capabilities), where the loader "
+	             "preloads nothing",
+	             "Run a copy of the program without them, as the user that it becomes");
+	note_absence(n, f, ABSENCE_LIBRARY, "as another user who could not load it",
+	             "Install bottleneck where that user can read " PROTOCOL_AGENT_LIBRARY
+	             ", for example in /usr/local");
+	note_absence(n, f, ABSENCE_DIRECTORY,
+	             "as another user who could not reach the run's directory in "
+	             "$XDG_RUNTIME_DIR or /tmp",
+	             "Let all users pass one of these directories (chmod a+x)");
+}
+
+// What the program's own start() and stop() have come to.
+static void note_gates(struct notes *n, const struct notes_facts *f)
+{
+	const struct recorded *recorded = f->recorded;
+
+	if (f->options->start_paused && !recorded->gates)
+		notes_add(n, "nothing was recorded: --start-paused waits for a start() that the "
+		             "program did not call");
+	if (recorded->overruled)
+		notes_add(n, "start() and stop() of the program had no effect: --range or "
+		             "--schedule with --steps says what is recorded");
+	if (recorded->open_again_ns)
+		notes_add(n,
+		          "the program called start() at %.3f s, while all was recorded: what came "
+		          "before is left out with --start-paused",
+		          (double)recorded->open_again_ns / 1e9);
+}
+
+// "not traced, N of them as …: a, b". NULL: nothing is to be said.
+static const char *const untraced[PATCH_REASONS] = {
+	[PATCH_SHORT] = "too short",
+	[PATCH_LOOPS] = "there are jumps into their first instructions",
+	[PATCH_UNKNOWN] = "not all of their instructions are known",
+	[PATCH_UNMOVABLE] = "their first instructions work in their place alone",
+	[PATCH_SPECIAL] = "they return twice, or look at who called them",
+	[PATCH_CHANGED] = "they are not in memory as in their file",
+	[PATCH_FAR] = "there is no free memory near them",
+	[PATCH_LOCKED] = "their code must not be changed here",
+	[PATCH_BUSY] = "threads were running that may have been in them",
+	[PATCH_SHADOWED] = "they begin with calls, and the program has shadow stacks (CET)",
+};
+
+static void note_untraced(struct notes *n, const struct traced_reason *r, const char *reason)
+{
+	char names[sizeof(r->names) + 16];
+	uint64_t shown = r->count < TRACED_NAMES ? r->count : TRACED_NAMES;
+	size_t used = 0;
+
+	for (uint64_t i = 0; i < shown; i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+		                         r->names[i]);
+	if (shown < r->count)
+		notes_add(n, "not traced, as %s: %s and %s more", reason, names,
+		          format_count(r->count - shown).text);
+	else
+		notes_add(n, "not traced, as %s: %s", reason, names);
+}
+
+// Of --trace: patterns that no function matched, and functions that matched and are not traced.
+static void note_trace(struct notes *n, const struct notes_facts *f)
+{
+	const struct recording_options *options = f->options;
+
+	for (size_t i = 0; i < options->trace_count && i < TRACED_PATTERNS; i++)
+		if (!f->traced->matched[i])
+			notes_add(n,
+			          "--trace %.200s: no function of the program or its libraries "
+			          "has this name, and none of Python's that was called. Static "
+			          "ones are found only in files with symbols (not stripped)",
+			          options->trace[i]);
+	for (size_t i = 0; i < PATCH_REASONS; i++)
+		if (untraced[i] && f->traced->reasons[i].count)
+			note_untraced(n, &f->traced->reasons[i], untraced[i]);
+	uint64_t many = f->traced->reasons[PATCH_MANY].count;
+	if (many)
+		notes_add(n,
+		          "--trace asks for more functions than can be traced: %s of a process "
+		          "were left out. Name fewer",
+		          format_count(many).text);
+}
+
+// Which part of the run was recorded, where that is not what was meant.
+static void note_parts(struct notes *n, const struct notes_facts *f)
+{
+	const struct recording_options *options = f->options;
+
+	if (recorded_is_partial(f->recorded) && !f->recorded_ns && !options->start_paused)
+		notes_add(n,
+		          "nothing was recorded: --delay, --duration, --range and --schedule left "
+		          "nothing of the run");
+	if (options->schedule && !options->steps)
+		notes_add(n, "all of the run was recorded, not the cycles of the schedule alone: "
+		             "name the op of the steps with --steps for that");
+	if (f->background)
+		notes_add(n,
+		          "%u process%s still running in the background when the program ended "
+		          "(%s%s): not followed any further",
+		          f->background, f->background == 1 ? " was" : "es were",
+		          f->background_name, f->background > 1 ? " ..." : "");
+}
+
+void notes_at_end(struct notes *n, const struct notes_facts *f)
+{
+	uint64_t lost = f->status->lost_ops;
+	char text[ERROR_TEXT_SIZE];
+
+	if (*f->status->rung_note)
+		notes_add(n, "%s", f->status->rung_note);
+	note_rate(n, f);
+	note_gates(n, f);
+	note_parts(n, f);
+	if (f->traced)
+		note_trace(n, f);
+	note_others(n, f);
+	if (*f->status->op_note)
+		notes_add(n, "%s", f->status->op_note);
+	if (lost)
+		notes_add(n, "%s record%s of ops and allocations %s lost", format_count(lost).text,
+		          lost == 1 ? "" : "s", lost == 1 ? "was" : "were");
+	note_unseen_threads(n, f);
+	note_strangers(n, f);
+	note_absences(n, f);
+	if (f->broken->text[0])
+		notes_add(n, "sampling ended early: %s",
+		          error_message(f->broken, text, sizeof(text)));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a recording could not see, and why: lines for the limits of its report. Plain values.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct error;
+struct recorded;
+struct recording_options;
+struct sampler_status;
+struct traced;
+
+/* Zeroed at first. */
+struct notes {
+	char text[4096]; /* lines; what is beyond them is left out */
+};
+
+__attribute__((format(printf, 2, 3))) void notes_add(struct notes *n, const char *format, ...);
+
+/* What is known at the end of a run. */
+struct notes_facts {
+	const struct recording_options *options;
+	const struct sampler_status *status;
+	const struct recorded *recorded;
+	uint64_t recorded_ns;
+	uint32_t others_hz;          /* the rate for programs that do not sample themselves */
+	const struct traced *traced; /* NULL: the agent was not in the program */
+	uint32_t background;         /* processes that go on */
+	const char *background_name; /* of the first */
+	const struct error *broken;  /* why sampling ended early; no text: it did not */
+};
+
+void notes_at_end(struct notes *n, const struct notes_facts *facts);
