@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/perf_refused.h"
+#include "sampler/perf/perf_keeper.h"
 #include "sampler/perf/perf_ring.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ struct perf_source {
 	int epoll;
 	struct event event;
 	struct perf_rings rings;
+	struct perf_keeper keeper; // from the first look on
 };
 
 size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes)
@@ -282,6 +284,7 @@ static void close_source(struct source *source)
 
 	if (!s)
 		return;
+	perf_keeper_stop(&s->keeper);
 	unmap_rings(s, 0);
 	for (size_t i = 0; i < s->cpu_count; i++) {
 		close_at_scope_end(&s->cpus[i].switch_fd);
@@ -410,6 +413,8 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 	const struct perf_event_header *record;
 	struct perf_ring *ring;
 
+	if (!s->keeper.rings)
+		perf_keeper_start(&s->keeper, &s->rings);
 	if (s->looked_until_ns != until_ns) {
 		s->looked_until_ns = until_ns;
 		drop_hung_up(s);

@@ -97,12 +97,14 @@ int perf_rings_look(struct perf_rings *set, struct error *err)
 {
 	int result = 0;
 
+	pthread_mutex_lock(&set->lock);
 	for (size_t i = 0; i < set->count; i++) {
 		struct perf_ring *ring = &set->rings[i];
 		ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 		if (ring->next_ns == UINT64_MAX && ring != set->given && peek_time(ring, err) < 0)
 			result = -1;
 	}
+	pthread_mutex_unlock(&set->lock);
 	return result;
 }
 
@@ -169,6 +171,20 @@ static void relieve(struct perf_ring *ring, size_t most)
 		peek_kept(ring);
 }
 
+static void relieve_all(struct perf_rings *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (&set->rings[i] != set->given)
+			relieve(&set->rings[i], KEPT_MAX / set->count);
+}
+
+void perf_rings_relieve(struct perf_rings *set)
+{
+	pthread_mutex_lock(&set->lock);
+	relieve_all(set);
+	pthread_mutex_unlock(&set->lock);
+}
+
 static struct perf_ring *oldest(const struct perf_rings *set)
 {
 	struct perf_ring *best = NULL;
@@ -189,13 +205,12 @@ static const struct perf_event_header *give_kept(struct perf_rings *set, struct 
 	return record;
 }
 
-const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t until_ns,
-                                                struct perf_ring **from, struct error *err)
+static const struct perf_event_header *next(struct perf_rings *set, uint64_t until_ns,
+                                            struct perf_ring **from, struct error *err)
 {
 	if (give_back(set, err) < 0)
 		return NULL;
-	for (size_t i = 0; i < set->count; i++)
-		relieve(&set->rings[i], KEPT_MAX / set->count);
+	relieve_all(set);
 
 	struct perf_ring *ring = oldest(set);
 	if (!ring || ring->next_ns == UINT64_MAX || ring->next_ns > until_ns)
@@ -216,4 +231,13 @@ const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t
 	set->given = ring;
 	set->given_bytes = header.size;
 	return (const struct perf_event_header *)(const void *)record;
+}
+
+const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t until_ns,
+                                                struct perf_ring **from, struct error *err)
+{
+	pthread_mutex_lock(&set->lock);
+	const struct perf_event_header *record = next(set, until_ns, from, err);
+	pthread_mutex_unlock(&set->lock);
+	return record;
 }

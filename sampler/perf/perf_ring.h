@@ -10,16 +10,18 @@
  * ring, or, where it wraps around the end, in a buffer of the set's own.
  *
  * Who gets little of a CPU copies faster than it makes sense of what it copies: the records of a
- * ring that is half full are kept in memory, and the kernel has its ring back.
+ * ring that is half full are kept in memory, and the kernel has its ring back. Reading does that in
+ * passing; perf_rings_relieve() does it for a reader that is kept from reading.
  *
- * The rings are the caller's, who maps and unmaps them. One thread at a time reads; the kernel
- * writes meanwhile.
+ * The rings are the caller's, who maps and unmaps them. One thread at a time reads, while the
+ * kernel writes and another thread may relieve.
  */
 #pragma once
 
 #include "sampler/perf/perf_record.h"
 
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,7 +49,8 @@ struct perf_rings {
 	size_t count;
 	struct perf_ring *given; /* whose record is out; NULL if none is */
 	uint32_t given_bytes;
-	bool given_kept; /* it is one of those that are kept */
+	bool given_kept;      /* it is one of those that are kept */
+	pthread_mutex_t lock; /* of all of this, while a function below runs; zeroed is unlocked */
 	_Alignas(uint64_t) uint8_t wrapped[PERF_RECORD_MAX_BYTES]; /* as records are in a ring */
 };
 
@@ -65,3 +68,9 @@ int perf_rings_look(struct perf_rings *set, struct error *err);
  */
 const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t until_ns,
                                                 struct perf_ring **from, struct error *err);
+
+/*
+ * Keeps the records of rings that are half full, except where one of the ring
+ * is out. From any thread.
+ */
+void perf_rings_relieve(struct perf_rings *set);

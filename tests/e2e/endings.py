@@ -82,7 +82,8 @@ class WhileTheReportIsPrepared(Ending):
                     self.assertIn("limits", err)
                 else:
                     self.assertEqual(status, 0, err)
-                self.assertIn("hotspots by self time", err)
+                # A slow machine draws too few samples of 30 ms to rank functions by.
+                self.assertRegex(err, "hotspots by self time|too few to rank functions")
                 report = self.verb("report", profile)
                 self.assertEqual(report.returncode, 0, report.stderr)
                 self.assertIn(b"inlines", report.stdout)

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/perf_refused.h"
 #include "sampler/perf/perf_event.h"
+#include "sampler/perf/perf_keeper.h"
 #include "sampler/perf/perf_ring.h"
 #include "tests/support/expect.h"
 
@@ -482,6 +483,72 @@ Test(perf_ring, a_ring_that_is_half_full_is_emptied_and_its_records_keep_their_t
 		last = tid;
 	cr_expect(eq(u32, last, 99), "what is in the ring comes after them");
 	cr_expect(eq(u64, t.fake[0].page->data_tail, t.fake[0].head));
+	close_two(&t);
+}
+
+static void fill_half(struct two_rings *t, size_t ring)
+{
+	for (uint32_t tid = 1; t->fake[ring].head <= RING_DATA / 2; tid++)
+		ring_put(&t->fake[ring], tid, tid * 10, 40);
+}
+
+Test(perf_ring, a_ring_that_is_half_full_is_emptied_for_a_reader_that_does_not_come)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	fill_half(&t, 0);
+	perf_rings_relieve(&t.set);
+	cr_expect(eq(u64, t.fake[0].page->data_tail, t.fake[0].head));
+	perf_rings_look(&t.set, NULL);
+	cr_expect(eq(u32, next_tid(&t, 1000), 1));
+	fill_half(&t, 1);
+	perf_rings_relieve(&t.set);
+	cr_expect(eq(u64, t.fake[1].page->data_tail, t.fake[1].head));
+	perf_rings_look(&t.set, NULL);
+	cr_expect(eq(u32, next_tid(&t, 1000), 1), "the first of the other ring");
+	close_two(&t);
+}
+
+Test(perf_ring, a_ring_whose_record_is_out_is_not_emptied)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	ring_put(&t.fake[0], 1, 10, 40);
+	perf_rings_look(&t.set, NULL);
+	next_tid(&t, 1000);
+	fill_half(&t, 0);
+	perf_rings_relieve(&t.set);
+	cr_expect(eq(u64, t.fake[0].page->data_tail, 0));
+	close_two(&t);
+}
+
+Test(perf_keeper, it_empties_rings_while_nobody_reads)
+{
+	static struct two_rings t;
+	struct perf_keeper keeper = { 0 };
+
+	open_two(&t, 0);
+	perf_keeper_start(&keeper, &t.set);
+	for (int round = 0; round < 3; round++) {
+		fill_half(&t, 0);
+		for (int ms = 0; ms < 10000; ms++) {
+			if (__atomic_load_n(&t.fake[0].page->data_tail, __ATOMIC_ACQUIRE))
+				break;
+			usleep(1000);
+		}
+		cr_expect(eq(u64, t.fake[0].page->data_tail, t.fake[0].head));
+		perf_rings_look(&t.set, NULL);
+		for (uint32_t tid = 1, got; (got = next_tid(&t, 1000)); tid++)
+			cr_assert(eq(u32, got, tid));
+		perf_keeper_stop(&keeper);
+		close_two(&t);
+		open_two(&t, 0);
+		perf_keeper_start(&keeper, &t.set);
+	}
+	perf_keeper_stop(&keeper);
+	perf_keeper_stop(&keeper); // no more than once
 	close_two(&t);
 }
 
