@@ -42,6 +42,9 @@ class Filters(Case):
         self.check("prctl", "kill")
         self.check("syscall", "kill")
 
+    def test_a_tick_that_comes_late(self):
+        self.check("late", "kill")
+
     def test_ours_trap(self):
         self.check("prctl", "trap")
 

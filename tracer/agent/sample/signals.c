@@ -255,7 +255,7 @@ static void leave_main_its_own(const void *context)
 	precedence_give(blocked);
 }
 
-static void tick(const struct ours *ours, const siginfo_t *info, void *context)
+static void take_tick(const struct ours *ours, const siginfo_t *info, void *context)
 {
 	struct wake wake = wake_begin(context, libc_action);
 
@@ -266,6 +266,13 @@ static void tick(const struct ours *ours, const siginfo_t *info, void *context)
 	struct sigaction target = target_action(ours);
 	// A timer interrupts calls by itself.
 	wake_end(wake, context, libc_action, &target, ours == &all[SIGNALS_TRAP]);
+}
+
+static void tick(const struct ours *ours, const siginfo_t *info, void *context)
+{
+	if (threads_enter_tick())
+		take_tick(ours, info, context);
+	threads_leave_tick();
 	if (!threads_are_hushed())
 		leave_main_its_own(context);
 }

@@ -22,7 +22,9 @@
 #define SCAN_MAX_NS (6400 * NS_PER_MS)
 // Below a stack's nominal size lie guard, TLS and rounding: there the bounds are not sure.
 #define STACK_MARGIN ((uintptr_t)64 << 10)
-#define HUSH_TURNS   10000 // waits for ticks that are under way
+#define HUSH_TURNS   1000    // waits for ticks that are under way: at once,
+#define HUSH_PAUSES  500     // and then in pauses, as the CPU may be another program's
+#define HUSH_PAUSE   1000000 // ns
 
 // Static TLS: the handler must not be the first to touch lazily allocated memory.
 #define OWN static __thread __attribute__((tls_model("initial-exec")))
@@ -191,11 +193,16 @@ void threads_fork(struct agent *a)
 // Not for ever: a thread may be stopped.
 static void wait_for_others(void)
 {
-	for (int i = 0; i < HUSH_TURNS; i++) {
+	const struct timespec pause = { 0, HUSH_PAUSE };
+
+	for (int i = 0; i < HUSH_TURNS + HUSH_PAUSES; i++) {
 		if (!__atomic_load_n(&pending, __ATOMIC_SEQ_CST) &&
 		    !__atomic_load_n(&ticking, __ATOMIC_SEQ_CST))
 			return;
-		sched_yield();
+		if (i < HUSH_TURNS)
+			sched_yield();
+		else
+			syscall(SYS_nanosleep, &pause, NULL);
 	}
 }
 
@@ -496,13 +503,20 @@ struct lane *threads_lane(void)
 	return lane;
 }
 
+bool threads_enter_tick(void)
+{
+	__atomic_fetch_add(&ticking, 1, __ATOMIC_SEQ_CST);
+	return !threads_are_hushed();
+}
+
+void threads_leave_tick(void)
+{
+	__atomic_fetch_sub(&ticking, 1, __ATOMIC_SEQ_CST);
+}
+
 // The lane for a tick; NULL: it is not to be told.
 static struct lane *enter(void)
 {
-	__atomic_fetch_add(&ticking, 1, __ATOMIC_SEQ_CST);
-	// A late one may do no system call any more.
-	if (__atomic_load_n(&hushed, __ATOMIC_SEQ_CST))
-		return NULL;
 	uint32_t tid = own_tid();
 	struct lane *lane = known_lane(tid);
 
@@ -516,7 +530,6 @@ static void leave(const struct lane *lane)
 		ops->give_lane(); // of which the sample has taken some
 		scan_if_due();
 	}
-	__atomic_fetch_sub(&ticking, 1, __ATOMIC_SEQ_CST);
 }
 
 // What looking on takes is told, too: in CPU time, as ticks come when threads take turns.

@@ -79,6 +79,13 @@ void threads_say_traced(void);
  */
 void threads_bound_stack(struct lane *lane);
 
+/*
+ * Around all that a handler does for a tick, so that threads_hush() can wait for it; they nest.
+ * False: it comes late, and may do no system call.
+ */
+bool threads_enter_tick(void);
+void threads_leave_tick(void);
+
 /* A tick of the calling thread, by its timer, or by a trap that has WAITED or has not. */
 void threads_tick(void *context, uint32_t overrun);
 void threads_trap(void *context, bool waited);
