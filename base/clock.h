@@ -24,3 +24,9 @@ static inline uint64_t clock_now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }
+
+/* NS as a whole number that a profile can hold, which is 0 to INT64_MAX; 0 if it is no number. */
+static inline uint64_t ns_whole(double ns)
+{
+	return !(ns > 0) ? 0 : ns < 0x1p63 ? (uint64_t)ns : INT64_MAX;
+}

@@ -2,6 +2,7 @@
 #include "merge/profile/profile.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/code.h"
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
@@ -197,7 +198,7 @@ static void weigh_memory(const struct profile *p, uint64_t all_ns, uint64_t *wei
 	double scale = all_ns && bytes ? (double)all_ns / (double)bytes : 1;
 	for (uint32_t i = 0; i < m->site_count; i++)
 		weights[m->sites[i].node - 1] +=
-			(uint64_t)((double)m->sites[i].allocated_bytes * scale);
+			ns_whole((double)m->sites[i].allocated_bytes * scale);
 }
 
 static uint64_t *weigh_nodes(const struct profile *p)

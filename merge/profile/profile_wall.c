@@ -2,6 +2,8 @@
 // Wall time: the events of a run go to the resolver (merge/wall/wall.h), and its parts into cells.
 #include "merge/profile/profile_data.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +24,7 @@ static void on_part(void *context, const struct wall_part *part)
 	double ns = part->weight_ns + *rest;
 	struct interval interval = { .start_ns = part->from_ns,
 		                     .duration_ns = part->to_ns - part->from_ns,
-		                     .weight_ns = (uint64_t)ns };
+		                     .weight_ns = ns_whole(ns) };
 	uint32_t node = part->node;
 
 	*rest = ns - (double)interval.weight_ns;
@@ -52,7 +54,7 @@ static void on_time(void *context, const struct wall_time_part *part)
 	struct cells *cells = &p->wall_time.times[wall_table_of(part->series)];
 	struct interval interval = { .start_ns = part->from_ns,
 		                     .duration_ns = part->to_ns - part->from_ns,
-		                     .weight_ns = (uint64_t)(part->weight_ns + 0.5),
+		                     .weight_ns = ns_whole(part->weight_ns + 0.5),
 		                     .samples = part->count };
 
 	profile_add_gpu_interval(p, cells, part->key, part->series, &interval);

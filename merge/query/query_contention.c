@@ -74,9 +74,9 @@ static void judge(const struct stretch *s, const struct run *run, bool outnumber
 	double others_ns = fmax(0, s->busy_ns - s->on_cpu_ns);
 
 	others_ns = outnumbered ? fmin(rest_ns - beyond_ns, others_ns) : rest_ns;
-	parts->quota_ns += (uint64_t)quota_ns;
-	parts->others_ns += (uint64_t)others_ns;
-	parts->own_ns += (uint64_t)(rest_ns - others_ns);
+	parts->quota_ns += ns_whole(quota_ns);
+	parts->others_ns += ns_whole(others_ns);
+	parts->own_ns += ns_whole(rest_ns - others_ns);
 }
 
 // The part of ROW, which begins at BEGIN_NS, that is between FROM_NS and TO_NS.
@@ -161,7 +161,7 @@ int query_contention(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 		// What came after the last row is its.
 		take_bins(p, bins, &bin, &window, i + 1 < table->count ? begin_ns : UINT64_MAX, &s);
 		judge(&s, run, outnumbered, &answer->all);
-		answer->throttled_ns += (uint64_t)s.throttled_ns;
+		answer->throttled_ns += ns_whole(s.throttled_ns);
 		if (s.wall_ns > 0)
 			answer->stalled_ns += row->stalled_us * NS_PER_US;
 	}

@@ -2,6 +2,7 @@
 #include "merge/query/query_warmup.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/share.h"
 #include "merge/op/op_table.h"
@@ -198,7 +199,7 @@ static void measure(const struct asking *a, const struct series *s, struct warmu
 		const struct series_item *item = &s->items[i];
 		uint64_t these = series_item_calls(s, i);
 		uint64_t copies = (uint64_t)((double)these * scale);
-		uint64_t steady = (uint64_t)(row->judged.steady_ns * (double)these);
+		uint64_t steady = ns_whole(row->judged.steady_ns * (double)these);
 		if (!is_in(a, item->begin_ns))
 			continue;
 		if (!calls)
@@ -397,7 +398,7 @@ static void keep_rows(struct warmup_rows *rows)
 
 static void measure_steps(const struct steps *s, struct warmup_row *row)
 {
-	uint64_t steady = (uint64_t)row->judged.steady_ns;
+	uint64_t steady = ns_whole(row->judged.steady_ns);
 
 	row->begin_ns = s->steps[0].begin_ns;
 	for (size_t i = 0; i < row->judged.calls && i < s->count; i++) {

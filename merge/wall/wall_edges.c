@@ -2,6 +2,7 @@
 #include "merge/wall/wall_state.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 
 #include <math.h>
 
@@ -267,8 +268,8 @@ const struct wall_edge *wall_edges(const struct wall *w, size_t *count)
 		own->edges_seen[i].holder = wall_tag(w, slot->edge.holder);
 		own->edges_seen[i].holder_node = most_frequent(slot);
 		own->edges_seen[i].median_ns = median_of(slot);
-		own->edges_seen[i].wall_ns = (uint64_t)slot->wall_ns;
-		own->edges_seen[i].wall_ready_ns = (uint64_t)slot->wall_ready_ns;
+		own->edges_seen[i].wall_ns = ns_whole(slot->wall_ns);
+		own->edges_seen[i].wall_ready_ns = ns_whole(slot->wall_ready_ns);
 	}
 	*count = w->edge_count;
 	return own->edges_seen;
