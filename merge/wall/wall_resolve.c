@@ -289,13 +289,27 @@ static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, ui
 	                                  .weight_ns = (double)(to_ns - from_ns) });
 }
 
+// Of MOST_NS, what was taken out under METRIC, and where that is the cause of waits that had none
+// then, the rest of those.
+static uint64_t taken_out(struct wall *w, enum metric metric, uint32_t node, uint64_t most_ns)
+{
+	const enum metric causes[] = { metric, METRIC_OFF_OTHER };
+	uint64_t left_ns = most_ns;
+
+	for (int i = 0; i < (node ? 2 : 1); i++) {
+		uint64_t ns = min_ns(w->minus_ns[causes[i]], left_ns);
+		w->minus_ns[causes[i]] -= ns;
+		left_ns -= ns;
+	}
+	return most_ns - left_ns;
+}
+
 // The same of waits that had no stack by then, and now have NODE; 0: never.
 void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint64_t time_ns,
                         uint64_t most_ns)
 {
-	uint64_t ns = min_ns(w->minus_ns[metric], most_ns);
+	uint64_t ns = taken_out(w, metric, node, most_ns);
 
-	w->minus_ns[metric] -= ns;
 	if (ns)
 		wall_tell(w, &(struct wall_part){ .minus = true,
 		                                  .thread = w->root->number,

@@ -223,7 +223,7 @@ class Waits(Case):
         self.assertEqual([table["by"] for table in chosen], ["run", "wall"])
 
     def test_wall_time_sums_to_the_life_of_the_first_thread(self):
-        for scene in ("convoy", "phases", "pipe"):
+        for scene in ("convoy", "phases", "pipe", "short"):
             with self.subTest(scene):
                 result = self.run_scene(scene)
                 _, wall = self.shares(result.profile)

@@ -352,6 +352,25 @@ static void pipe_scene(void (*wait_for)(int fd))
 	wait(NULL);
 }
 
+static void *be_short(void *argument)
+{
+	volatile long sum = 0;
+
+	for (int i = 0; i < 20000; i++)
+		sum += i;
+	return argument;
+}
+
+// More waits a second than are sampled: most have their stack late, and their cause with it.
+static void short_scene(void)
+{
+	for (int i = 0; i < 6000; i++) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, be_short, NULL);
+		pthread_join(thread, NULL);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const char *scene = argc > 1 ? argv[1] : "";
@@ -390,6 +409,8 @@ int main(int argc, char **argv)
 		pipe_scene(wait_by_select);
 	} else if (strcmp(scene, "epoll") == 0) {
 		pipe_scene(wait_by_epoll);
+	} else if (strcmp(scene, "short") == 0) {
+		short_scene();
 	} else if (strcmp(scene, "names") == 0) {
 		names_scene();
 	} else if (strcmp(scene, "alone") == 0) {
