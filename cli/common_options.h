@@ -32,5 +32,5 @@
 	{                                                                                          \
 		.name = "timeline-limit", .argument = "N", .kind = OPTION_NUMBER, .offset = (at),  \
 		.max = PROFILE_TIMELINE_MAX,                                                       \
-		.help = "keep so many calls, waits and GPU works one by one, or 0 (250000)"        \
+		.help = "calls, waits and GPU activities to keep one by one (250000)"              \
 	}

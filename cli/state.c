@@ -73,7 +73,7 @@ static int path_of(const char *file, char *buffer, size_t size, struct error *er
 		return put(state, "", file, buffer, size, err);
 	if (home && *home == '/')
 		return put(home, "/.local/state", file, buffer, size, err);
-	return error_set(err, 0, "neither XDG_STATE_HOME nor HOME is set");
+	return error_set(err, 0, "XDG_STATE_HOME and HOME are not set");
 }
 
 int state_path(char *buffer, size_t size, struct error *err)

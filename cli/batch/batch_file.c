@@ -154,7 +154,7 @@ static int take_pair(struct parser *p, char *text)
 	char *equals = strchr(text, '=');
 
 	if (!equals)
-		return wrong(p, "neither [name] nor KEY = VALUE:", text);
+		return wrong(p, "expected [name] or KEY = VALUE:", text);
 	*equals = '\0';
 	const char *key = trim(text), *value = trim(equals + 1);
 	if (strcmp(key, "command") == 0)

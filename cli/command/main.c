@@ -35,8 +35,8 @@ static int print_help(bool all)
 	       "Commands:\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		printf("  %-10s%s\n", commands[i]->name, commands[i]->summary);
-	printf("\"bottleneck COMMAND --help\" lists the options of a command. A program with the\n"
-	       "name of a command needs \"--\" in front of it.\n");
+	printf("\"bottleneck COMMAND --help\" lists the options of a command. To profile a\n"
+	       "program with the name of a command, put \"--\" before it.\n");
 	if (all)
 		run_options_help(stdout);
 	else

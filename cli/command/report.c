@@ -169,6 +169,6 @@ static int run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.usage = { "report [OPTIONS] [FILE]" },
-	.summary = "print a saved run again: other tables, another order, a part of it",
+	.summary = "print a saved run: other tables, another order, or one part",
 	.run = run,
 };

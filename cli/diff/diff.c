@@ -314,7 +314,7 @@ static int counts_by_of(int by, struct error *err)
 	case DIFF_FILE:
 		return COUNTS_BY_FILE;
 	default:
-		return error_set(err, 0, "--by %s is not for counts of instructions",
+		return error_set(err, 0, "--by %s does not apply to instruction counts",
 		                 diff_by_name((enum diff_by)by));
 	}
 }
@@ -369,11 +369,11 @@ static int are_counts(const struct diff_report *report, struct error *err)
 			     : report->next->parts[i - report->base->count].profile);
 	}
 	if (counts && counts < all)
-		return error_set(err, 0, "counts of instructions are compared with others alone");
+		return error_set(err, 0,
+		                 "instruction counts can only be compared with instruction counts");
 	if (counts > 2)
 		return error_set(err, 0,
-		                 "counts of instructions have no noise: one on each side "
-		                 "tells all");
+		                 "instruction counts have no noise: give one file for each side");
 	return counts != 0;
 }
 

@@ -73,7 +73,7 @@ const compare = {
     if (before[node] < 0) return 'not there before';
     const { more, level } = this.change(tree, before, node);
     const told = `${percent(before[node])} % of all before`;
-    if (!level) return `${told}: no change that can be told`;
+    if (!level) return `${told}: no significant change`;
     return `${told}: ${percent(Math.abs(more))} points ${more < 0 ? 'less' : 'more'} now`;
   },
 

@@ -162,7 +162,7 @@ const flame = {
     for (const node of tree.path(this.focus).slice(0, -1)) this.box(context, node, 0, this.width, true);
     const scale = this.scale();
     const origin = tree.start[this.focus];
-    const runs = new Map(); // by depth: of boxes too narrow to be told apart, what is not drawn yet
+    const runs = new Map(); // by depth: of boxes too narrow to tell apart, what is not drawn yet
     for (let i = this.focus; i < tree.end[this.focus];) {
       const wide = tree.total[i] * scale;
       const y = tree.depth[i] * this.ROW - this.top;

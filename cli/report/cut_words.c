@@ -66,7 +66,7 @@ const char *cut_missed(const struct view *view)
 		[MISS_STEPS] = "no steps were found: all of the run is shown (see --steps)",
 		[MISS_REST] = "there are not so many steps: all of the run is shown",
 		[MISS_CYCLES] = "the schedule has no cycle in this run: there are too few steps",
-		[MISS_CYCLE] = "the schedule has fewer cycles in this run: all of it is shown",
+		[MISS_CYCLE] = "the schedule has fewer cycles in this run: the whole run is shown",
 	};
 
 	return misses[view->miss];

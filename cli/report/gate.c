@@ -64,7 +64,7 @@ static int check_fail_on(const struct view *view, struct error *err)
 		const char *name = view->fail_on.items[i];
 		if (severity_parse(name, &severity) || rule_find(name) < rule_count())
 			continue;
-		error_set(err, 0, "--fail-on \"%s\": neither a rule nor info, warn or error", name);
+		error_set(err, 0, "--fail-on \"%s\": expected a rule, info, warn or error", name);
 		return rule_hint(name, err);
 	}
 	return 0;

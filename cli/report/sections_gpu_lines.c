@@ -141,7 +141,7 @@ static const struct section_column columns[] = {
 	  .make = make_stall },
 	{ "reason", .heading = "mostly", .type = CELL_TEXT, .at = { 0, 3, 8 },
 	  FIELD(struct gpu_line, reason) },
-	{ "reason_share", .heading = "%", .page_heading = "of it", .type = CELL_SHARE,
+	{ "reason_share", .heading = "%", .page_heading = "of the samples", .type = CELL_SHARE,
 	  .at = { 4, 4, 0 }, .make = make_reason_share },
 	{ "reason_samples", .type = CELL_COUNT, .at = { 0, 0, 9 },
 	  FIELD(struct gpu_line, reason_samples) },

@@ -37,7 +37,7 @@ static const char *move_cause(uint32_t cause)
 		[GPU_MANAGED_ASKED] = ", asked for by the program",
 		[GPU_MANAGED_ACCESS] = ", for a page fault",
 		[GPU_MANAGED_AHEAD] = ", by the driver's foresight",
-		[GPU_MANAGED_EVICTED] = ", as the GPU had no room",
+		[GPU_MANAGED_EVICTED] = ", as GPU memory was full",
 		[GPU_MANAGED_OFTEN] = ", as they were used often",
 	};
 
@@ -65,7 +65,7 @@ static const char *map_cause(uint32_t cause)
 		[GPU_MANAGED_MAP_COHERENT] = ", to keep them alike",
 		[GPU_MANAGED_MAP_THRASHING] = ", as they thrashed",
 		[GPU_MANAGED_MAP_ADVISED] = ", as the program or the driver's rules want it",
-		[GPU_MANAGED_MAP_NO_ROOM] = ", as there was no room",
+		[GPU_MANAGED_MAP_NO_ROOM] = ", as GPU memory was full",
 		[GPU_MANAGED_MAP_EVICTED] = ", as they had to leave",
 	};
 

@@ -60,7 +60,7 @@ static void say_figures(struct section *s, const struct run *run, const struct t
 		snprintf(rate, sizeof(rate), " at %u Hz", run->frequency_hz);
 	double cut_percent = percent_of(run->truncated, run->samples);
 	if (!s->report->view->brief || cut_percent >= 1)
-		snprintf(cut, sizeof(cut), " %s %.1f %% of stacks cut", dot, cut_percent);
+		snprintf(cut, sizeof(cut), " %s %.1f %% of stacks truncated", dot, cut_percent);
 	section_say(s, "%s%s sample%s%s, %s lost%s%s", overhead, format_count(run->samples).text,
 	            run->samples == 1 ? "" : "s", rate, format_count(run->lost).text, cut, rss);
 }
@@ -354,8 +354,9 @@ static const struct {
 	                       " buffers of GPU records were damaged: what came behind is missing" },
 	[GPU_LOST_UNTIMED] = { "", " GPU activity has no times: CUPTI did not know them",
 	                       " GPU activities have no times: CUPTI did not know them" },
-	[GPU_LOST_REFUSED] = { "", " kind of GPU records is missing: this CUPTI does not tell it",
-	                       " kinds of GPU records are missing: this CUPTI does not tell them" },
+	[GPU_LOST_REFUSED] = { "",
+	                       " kind of GPU records is missing: this CUPTI does not provide it",
+	                       " kinds of GPU records are missing: this CUPTI does not provide them" },
 	[GPU_LOST_NAME] = { "", " kernel has lost its name: there are too many",
 	                    " kernels have lost their names: there are too many" },
 	[GPU_LOST_BUFFER] = { "CUPTI did not get ", " buffer that it wanted",
@@ -419,7 +420,7 @@ static int say_managed(struct section *s, struct error *err)
 	if (calls)
 		section_say(
 			s,
-			"managed memory was allocated %s time%s: no page faults and migrations of it "
+			"managed memory was allocated %s time%s, but no page faults or migrations "
 			"were recorded",
 			format_count(calls).text, calls == 1 ? "" : "s");
 	return 0;

@@ -532,8 +532,7 @@ static void note_lost(struct section *s, const struct ops *ops)
 			"sums, but median and IQR are rough",
 			format_count(ops->all->blurred).text);
 	if (ops->all->lost)
-		section_note(s, NOTE_SAY, false,
-		             "%s calls are in no row: there was no room for them",
+		section_note(s, NOTE_SAY, false, "%s calls are in no row: the table was full",
 		             format_count(ops->all->lost).text);
 }
 

@@ -63,7 +63,7 @@ static const struct section_column columns[] = {
 	  .make = make_waiting },
 	{ "waiting_share", .heading = "%", .type = CELL_SHARE, .at = { 4, 0, 0 },
 	  .make = make_waiting_share },
-	{ "runnable", .heading = "of it for a CPU", .type = CELL_NS, .at = { 0, 3, 0 },
+	{ "runnable", .heading = "for a CPU", .type = CELL_NS, .at = { 0, 3, 0 },
 	  FIELD(struct row, self_ns[METRIC_OFF_RUNNABLE]) },
 	{ "mostly", .heading = "mostly for", .type = CELL_TEXT, .at = { 5, 4, 0 },
 	  .make = make_longest_wait },

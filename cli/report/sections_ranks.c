@@ -149,16 +149,16 @@ static void say_straggler(struct section *s, const struct rank_rows *rows)
 
 	if (rows->because)
 		where = report_say(
-			s->report, "; %s of that in %.200s",
+			s->report, ", %s of that in %.200s",
 			format_duration(rows->because->most_ns - rows->because->median_ns).text,
 			rows->because->function);
-	section_note(
-		s, NOTE_BLOCK, true,
-		"%s %u on %s holds the others up: it works %s longer than they (median %s)%s, and they wait "
-		"%s longer than it.",
-		kind_of(first), first->number, first->host ? first->host : "?",
-		format_duration(rows->excess_ns).text, format_duration(rows->median_busy_ns).text,
-		where, format_duration(rows->waited_ns).text);
+	section_note(s, NOTE_BLOCK, true,
+	             "%s %u on %s holds the others up: it works %s longer than the others (median "
+	             "%s)%s; the others wait %s longer than it does.",
+	             kind_of(first), first->number, first->host ? first->host : "?",
+	             format_duration(rows->excess_ns).text,
+	             format_duration(rows->median_busy_ns).text, where,
+	             format_duration(rows->waited_ns).text);
 }
 
 // Not of runs that have lost next to nothing.
@@ -176,11 +176,11 @@ static void say_latest(struct section *s, const struct rank_rows *rows)
 	const struct rank_row *latest = &rows->rows[rows->latest];
 
 	section_note(s, NOTE_BLOCK, true,
-	             "at %s collective operations the others waited %s for who came last: for %s "
-	             "%u %s, at %s of them",
+	             "at %s collective operations, the others waited %s for the last to arrive; "
+	             "%s %u was last at %s (%s)",
 	             format_count(rows->meetings).text, format_duration(rows->held_ns).text,
-	             kind_of(latest), latest->number, format_duration(latest->held_ns).text,
-	             format_count(latest->last).text);
+	             kind_of(latest), latest->number, format_count(latest->last).text,
+	             format_duration(latest->held_ns).text);
 }
 
 static void say_verdict(struct section *s, const struct rank_rows *rows)
@@ -192,7 +192,7 @@ static void say_verdict(struct section *s, const struct rank_rows *rows)
 	if (rows->straggles)
 		say_straggler(s, rows);
 	else
-		section_note(s, NOTE_LINE, true, "no one of them holds the others up");
+		section_note(s, NOTE_LINE, true, "none of them holds the others up");
 	if (has_waited(rows))
 		say_latest(s, rows);
 	if (rows->step_ratio > 1 + RANKS_SKEW)
@@ -240,7 +240,7 @@ static struct section *make_meetings(struct report *r, struct rank_rows *rows)
 {
 	struct section *s = section_new(r, "worst", "imbalance by step");
 
-	s->subtitle = "where the others waited longest, on average, for who came last";
+	s->subtitle = "the longest average waits for the last to arrive";
 	s->shown = has_waited(rows);
 	s->context = rows;
 	SECTION_COLUMNS(s, meeting_columns);
@@ -264,7 +264,7 @@ static struct section *make_skews(struct report *r, struct rank_rows *rows)
 	struct section *s = section_new(r, "skews", "imbalance by function");
 	bool few = r->reader == READER_TEXT && rows->skew_count > SKEWS_MAX;
 
-	s->subtitle = "CPU time of who has most, and the others' median";
+	s->subtitle = "CPU time, largest and median of the others";
 	s->shown = rows->skew_count != 0;
 	s->context = rows;
 	SECTION_COLUMNS(s, skew_columns);

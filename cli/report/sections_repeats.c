@@ -647,7 +647,7 @@ static void say_doubts(struct section *s, const struct repeat_row *row, const ch
 		section_say(
 			s,
 			"%s%sA run takes less than 5 ms: most of that is the start of a process. "
-			"--range measures a part of it.",
+			"--range measures one part.",
 			name, sep);
 	if (row->range)
 		say_cost(s, row, name);

@@ -350,11 +350,11 @@ static void head(struct section *s, const struct steps *steps)
 	s->subtitle = report_say(s->report, "%s", note);
 }
 
-// "45 of 40.1 ms (the middle half within 2.1 %)"
+// "45 of 40.1 ms (IQR 2.1 %)"
 static const char *say_length(const struct section *s, const struct length *l)
 {
-	return report_say(s->report, "%s of %s (the middle half within %.1f %%)",
-	                  format_count(l->count).text, format_duration((uint64_t)l->median).text,
+	return report_say(s->report, "%s of %s (IQR %.1f %%)", format_count(l->count).text,
+	                  format_duration((uint64_t)l->median).text,
 	                  percent_within(l->q1, l->median, l->q3));
 }
 
@@ -493,7 +493,7 @@ static int say_figures(struct section *s, const struct steps *steps, struct erro
 	if (!steps_have_two_lengths(steps))
 		section_note(
 			s, NOTE_SAY, true,
-			"%s, median %s, the middle half within %s (%.1f %%), 95 %% up to %s, "
+			"%s, median %s, IQR %s (%.1f %%), 95 %% up to %s, "
 			"%s to %s",
 			format_count(steps->calls).text, format_duration(steps->median_ns).text,
 			format_duration(steps->q3_ns - steps->q1_ns).text, percent,

@@ -295,7 +295,7 @@ static const struct section_column wait_columns[] = {
 	  .width_min = WIDE, FIELD(struct wait_row, median_ns) },
 	{ "longest_ns", .heading = "longest", .type = CELL_NS, .form = FORM_OWN,
 	  .at = { 5, 6, 6, 6 }, FIELD(struct wait_row, longest_ns) },
-	{ "waiter", .heading = "who waits", .type = CELL_TEXT, .at = { 6, 7, 7, 7 },
+	{ "waiter", .heading = "waiter", .type = CELL_TEXT, .at = { 6, 7, 7, 7 },
 	  .clip = CLIP_SYMBOL, .room = 2, .make = make_waiter },
 	{ "waiter_place", .heading = "", .page_heading = "at", .type = CELL_PLACE,
 	  .width_min = WIDEST, .at = { 7, 8, 0, 0 }, .clip = CLIP_START, .room = 1,

@@ -25,7 +25,7 @@ REPORT_KEEPS(warmup_rows, struct warmup_rows *);
 
 static const char *const headings[] = {
 	[WARMUP_INCLUDED] = "warning: this profile includes warm-up",
-	[WARMUP_TOO_SHORT] = "warning: this run is too short: much of it is warm-up",
+	[WARMUP_TOO_SHORT] = "warning: this run is too short: warm-up is a large part",
 	[WARMUP_NO_STEADY_STATE] = "note: no steady state",
 	[WARMUP_SLOWS_DOWN] = "note: calls become slower",
 };

@@ -110,8 +110,8 @@ static int could_not_run(const char *program, int reason, int *status, struct er
 	if (reason == ENOENT && !path && meant)
 		error_hint(err, "did you mean \"bottleneck %s\"?", meant);
 	else if (reason == ENOENT && !path)
-		error_hint(err, "It is neither a program in PATH nor a command of bottleneck, see "
-		                "--help.");
+		error_hint(err, "No program in PATH and no command of bottleneck has this name, "
+		                "see --help.");
 	return -1;
 }
 

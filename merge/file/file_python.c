@@ -193,7 +193,7 @@ int read_python(struct file_reader *r)
 		return -1;
 	if (c->ended > c->begun || c->begun > INT64_MAX ||
 	    ((r->python_calls || r->python_callers) && !c->begun))
-		return file_reader_damaged(r, "its counts of calls cannot be");
+		return file_reader_damaged(r, "its call counts are impossible");
 	if (!c->begun)
 		return 0;
 	if (file_reader_rows(r, "python_call", 5, take_call) < 0 ||

@@ -416,7 +416,7 @@ static void note_what_is_missing(struct merger *m)
 	if (m->unmerged_repeats)
 		note(m,
 		     "what bottleneck bench has measured in %u of the profiles is not merged: its "
-		     "runs tell of one place and time, see bottleneck diff",
+		     "runs belong to one machine and time, see bottleneck diff",
 		     m->unmerged_repeats);
 	if (m->profile->allocations.exact && m->parts > 1)
 		note(m,

@@ -271,7 +271,7 @@ bool profile_make_room(struct profile *p, uint32_t wanted)
 #define BINS_ENOUGH    64
 #define CELLS_A_NODE   4
 
-#define UNKNOWN_PYTHON "[Python function that was not told]"
+#define UNKNOWN_PYTHON "[unknown Python function]"
 
 static bool should_widen(const struct profile *p)
 {

@@ -91,8 +91,8 @@ static void note_strangers(struct notes *n, const struct notes_facts *f)
 		notes_add(n,
 		          "%s process%s in other PID namespaces ended before bottleneck could "
 		          "identify %s: %s Python functions, ops and allocations are missing. "
-		          "Processes under seccomp filters of their own do not announce "
-		          "themselves, nor do those without /proc",
+		          "Processes with seccomp filters of their own, or without /proc, do "
+		          "not announce themselves",
 		          format_count(count).text, count == 1 ? "" : "es",
 		          count == 1 ? "it" : "them", count == 1 ? "its" : "their");
 }

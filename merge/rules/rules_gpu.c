@@ -473,7 +473,7 @@ const struct rule rules_gpu[] = {
 	  .formula =
 	          "time in calls of CUDA's that copy or set memory and wait for that, as a share "
 	          "of the run",
-	  .why = "Neither the CPU nor other streams proceed during a synchronous copy.",
+	  .why = "The CPU and all other streams stand still during a synchronous copy.",
 	  .advice = "Use cudaMemcpyAsync() on a stream of its own, from pinned memory; in "
 	            "PyTorch, pin_memory=True and .to(device, non_blocking=True).",
 	  .source = "Nsight Systems, rule cuda_memcpy_sync; 1 %: our choice",

@@ -220,9 +220,10 @@ static enum measured measure_open(const struct evidence *e, const struct rule *r
 		all += evidence_sum(time->critical_ns, FILES | ON_CPU);
 	}
 	if (measured == MEASURED && (double)waited > WAITED_SHARE * (double)all)
-		finding_advise(finding,
-		               "Most of it is waiting for the disk: profile a second run first, "
-		               "which finds directories in memory. Or look up fewer files.");
+		finding_advise(
+			finding,
+			"Most of the time is spent waiting for the disk: profile a second run first, "
+			"which finds directories in memory. Or look up fewer files.");
 	return measured;
 }
 
@@ -442,7 +443,7 @@ const struct rule rules_io[] = {
 	  .title = "waiting for requests",
 	  .formula = "time blocked in poll, select and epoll, and in waiting for signals, as a "
 	             "share of the critical thread's time; only where the rest of the run works "
-	             "for less than half of it",
+	             "for less than half of that time",
 	  .why = "A server without requests is not slow; a client that waits is.",
 	  .advice = "If it should not be idle, profile the side that should send or answer.",
 	  .source = "our choice",

@@ -65,7 +65,7 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
 		return MEASURED_NOTHING;
 	if (!evidence_import(e, import, sizeof(import)))
 		return MEASURED;
-	return finding_say(finding, "imports: %.0f %% of %s, most of it for %s", finding->value,
+	return finding_say(finding, "imports: %.0f %% of %s, mostly %s", finding->value,
 	                   evidence_time(e, thread, sizeof(thread)), import);
 }
 

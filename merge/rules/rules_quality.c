@@ -71,11 +71,11 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 	finding->value = percent_of(cost, cpu);
 	if (full && run->collector_cpu_ns > cost / 2)
 		finding_advise(finding,
-		               "Most of it is bottleneck's own work, which found no idle CPU; "
+		               "Most is bottleneck's own work, which found no idle CPU; "
 		               "reading a library's symbols is paid once. Leave it a CPU, run more "
 		               "work, or lower the sampling rate: -F 199.");
 	else if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
-		finding_advise(finding, "Most of it is in hooks of ops and allocations: disable "
+		finding_advise(finding, "Most is in hooks of ops and allocations: disable "
 		                        "those that you do not need (--no-malloc, --no-torch, "
 		                        "--no-blas, --no-ops).");
 	return finding_say(finding, "profiling overhead: %.1f %% of the program's CPU time",
@@ -219,8 +219,8 @@ const struct rule rules_quality[] = {
 	  .severe = 20,
 	  .whole_run = true,
 	  .title = "profiling overhead",
-	  .formula = "CPU time of handlers of samples and of hooks, and, where the CPUs had no "
-	             "room for it (90 % busy), of bottleneck itself, by that of the program",
+	  .formula = "CPU time of sample handlers and of hooks, and, where the CPUs were busy "
+	             "(90 %), of bottleneck itself, divided by that of the program",
 	  .why = "Overhead inflates the code that is most expensive to instrument.",
 	  .advice = "Lower the sampling rate: -F 199.",
 	  .source = "Linaro Performance Reports for the first, our choice for the second",

@@ -140,7 +140,7 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 			     });
 	return finding_say(finding,
 	                   "%.0f %% of the time of threads that use MPI is spent in %llu "
-	                   "calls of it, most in %s%s",
+	                   "MPI calls, mostly %s%s",
 	                   finding->value, (unsigned long long)calls, most->name, whom);
 }
 
@@ -157,7 +157,7 @@ static void say_skew(const struct rank_rows *rows, struct finding *finding)
 	if (rows->because) {
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
-		snprintf(where, sizeof(where), ", %.3g s more of it in %s",
+		snprintf(where, sizeof(where), ", %.3g s more in %s",
 		         (double)(rows->because->most_ns - rows->because->median_ns) / 1e9, place);
 	}
 	if (rows->held_ns)

@@ -120,7 +120,7 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 	if (measured != MEASURED)
 		return measured;
 	if (evidence_import(e, import, sizeof(import)))
-		snprintf(which, sizeof(which), " (most of it for %s)", import);
+		snprintf(which, sizeof(which), " (mostly %s)", import);
 	// Imports are known with what they waited for a CPU, which is in no other share.
 	double wall = e->wall_ns ? (double)e->wall_ns : 1;
 	double imports = (double)e->imports->all / wall;
@@ -149,8 +149,7 @@ static enum measured measure_steps(const struct evidence *e, const struct rule *
 	if (!s->name || s->calls < FEW_STEPS)
 		return finding_lacks(finding, "fewer than %d steps were seen", FEW_STEPS);
 	if (s->median_ns < EXACT_BINS * s->bin_ns)
-		return finding_lacks(finding,
-		                     "the steps are too short to be told apart by samples");
+		return finding_lacks(finding, "the steps are too short for samples to tell apart");
 	// Of two lengths each is looked at by itself: the one that most steps have.
 	if (steps_have_two_lengths(s)) {
 		const struct length *l = s->lengths.lengthy.count > s->lengths.brief.count

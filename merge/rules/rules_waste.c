@@ -85,7 +85,7 @@ const struct rule rules_waste[] = {
 	             "of the user's own that are not inlined, as a share of the critical thread's "
 	             "time, or of all CPU time",
 	  .why = "Sorting a sequence that is in order except for one element costs as much as "
-	         "sorting all of it.",
+	         "sorting everything.",
 	  .advice = "Sort once, when the data is complete; insert in order (std::lower_bound, "
 	            "Python's bisect), use a heap (heapq), or std::nth_element for a single "
 	            "element.",

@@ -183,7 +183,9 @@ struct elf_file *debug_file_find_alt(struct elf_file *elf, const struct debug_se
 	if (!alt)
 		alt = try_directories(search, "/.dwz", base, &wanted, found, why, size);
 	if (!alt && !*why)
-		snprintf(why, size, "\"%.180s\" is not there, which holds a part of it", name);
+		snprintf(why, size,
+		         "\"%.180s\", which holds a part of the debug information, is missing",
+		         name);
 	return alt;
 }
 

@@ -20,7 +20,9 @@ if(Python3_FOUND)
       --commands ${PROJECT_BINARY_DIR}/compile_commands.json)
   add_test(NAME house_includes_test
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/tools/includes_test.py)
-  set_tests_properties(house_includes house_includes_test PROPERTIES LABELS unit TIMEOUT 300)
+  add_test(NAME house_words
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/tools/words.py ${PROJECT_SOURCE_DIR})
+  set_tests_properties(house_includes house_includes_test house_words PROPERTIES LABELS unit TIMEOUT 300)
 endif()
 if(CLANG_FORMAT)
   add_test(NAME house_format

@@ -199,7 +199,7 @@ class Merge(Case):
         report = " ".join(self.verb("report", self.path("all.bneck")).stdout.decode().split())
         self.assertIn("ranks 4 on 1 host", report)
         self.assertRegex(report, f"rank 2 on {socket.gethostname()} holds the others up: it works "
-                                 r".* of that in planted_work, and they wait")
+                                 r".* of that in planted_work; the others wait")
         self.assertRegex(report, r"imbalance by function .* 2 \S+ m?s \S+ m?s planted_work")
         rows = sqlite3.connect(self.path("all.bneck")).execute(
             "SELECT rank, busy_ns, mpi_busy_ns + mpi_wait_ns FROM rank_time").fetchall()

@@ -137,8 +137,8 @@ class Steps(Case):
                 break
         report = " ".join(done.report.split())
         self.assertRegex(report, r"steps calls of .*one_step 40, of two lengths: 36 of [\d.]+ ms "
-                                 r"\(the middle half within [\d.]+ %\), and 4 of 1\d\d ms \(the middle half "
-                                 r"within [\d.]+ %\); each 10th is long;")
+                                 r"\(IQR [\d.]+ %\), and 4 of 1\d\d ms \(IQR "
+                                 r"[\d.]+ %\); each 10th is long;")
         self.assertRegex(report, r"A long one \(step \d0\) spends more than others on: \d+(\.\d+)? ms evaluate "
                                  r"program\.py:8")
         parts = dict(re.findall(r"^ +(mean|short|long) +([\d.]+) ms", done.report, re.M))
@@ -155,7 +155,7 @@ class Steps(Case):
         need("python3")
         done = self.profile_run(["python3", self.program(TWO_LENGTHS.replace("% 10", "% 1000"))],
                                 "--trace", "program.py:one_step")
-        self.assertRegex(" ".join(done.report.split()), r"40, median [\d.]+ ms, the middle half")
+        self.assertRegex(" ".join(done.report.split()), r"40, median [\d.]+ ms, IQR")
         whole = json.loads(self.again(done.profile, "--json"))["steps"]
         self.assertEqual((whole["short_steps"], whole["long_median_ns"], whole["every"]), (None, None, None))
 

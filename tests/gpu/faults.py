@@ -119,8 +119,8 @@ def main():
         for fault, program, wanted in FAULTS:
             check(directory, fault, program, wanted)
         for version in ("11.0", "11.2", "11.8"):
-            check(directory, "", "vector_add", "GPU records are missing: this CUPTI does not tell"
-                  "|GPU records is missing: this CUPTI does not tell", version=version)
+            check(directory, "", "vector_add", "GPU records are missing: this CUPTI does not provide"
+                  "|GPU records is missing: this CUPTI does not provide", version=version)
         check(directory, "", "copies", None, version="12.6")
         check(directory, "", "vector_add", "CUPTI keeps a clock of its own", fake="older")
         check(directory, "", "vector_add", "libcupti has no cuptiGetCallbackName; name another one",

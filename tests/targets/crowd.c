@@ -24,8 +24,8 @@ static void *run(void *context)
 	(void)context;
 	pthread_barrier_wait(&barrier);
 	// The kernel starts a new period with each thread, so most of what 500 threads do in their
-	// first millisecond, outside of work(), is never sampled: 0.7 points of 3.7 in the mean, and
-	// 3 of 5 where a busy machine makes them take longer to start.
+	// first millisecond, outside of work(), is never sampled: 0.7 points of 3.7 in the mean,
+	// and 3 of 5 where a busy machine makes them take longer to start.
 	TRUTH("least self", "work", at_work, work(n));
 	return NULL;
 }

@@ -39,20 +39,20 @@ Test(sections_ranks, the_rank_that_delays_the_others_comes_first_then_rows_then_
 	cr_expect_str_eq(
 		text,
 		"ranks: 3 on 2 hosts; all their threads, most busy first\n"
-		"> rank 1 on node1 holds the others up: it works 1.71 s longer than they (median "
-		"690 ms); 1.70 s of that in relax<double>(grid&), and they wait 1.69 s longer than "
-		"it.\n"
-		"> at 10 collective operations the others waited 600 ms for who came last: for "
-		"rank 1 500 ms, at 7 of them\n"
+		"> rank 1 on node1 holds the others up: it works 1.71 s longer than the others "
+		"(median 690 ms), 1.70 s of that in relax<double>(grid&); the others wait 1.69 s "
+		"longer than it does.\n"
+		"> at 10 collective operations, the others waited 600 ms for the last to arrive; "
+		"rank 1 was last at 7 (500 ms)\n"
 		"> steps: rank 1 takes 2.00 times as long as the others (median)\n"
 		"1 | node1 | 2600000000 | 2400000000 | 20000000 | 150000000 | 12 | 200000000 | 7 | "
 		"500000000 | relax<double>(grid&)\n"
 		"0 | ? | 2600000000 | 699000000 | ? | 150000000 | (12) | (0) | 0 | 0 | assemble()\n"
 		"2 | node1 | 2600000000 | 698000000 | 1702000000 | 150000000 | 12 | 100000000 | 0 "
 		"| 0 | assemble()\n"
-		"imbalance by step: where the others waited longest, on average, for who came last\n"
+		"imbalance by step: the longest average waits for the last to arrive\n"
 		"900000000 | 80000000 | 1 | ? | MPI_Allreduce\n"
-		"imbalance by function: CPU time of who has most, and the others' median\n"
+		"imbalance by function: CPU time, largest and median of the others\n"
 		"1 | 1900000000 | 200000000 | relax<double>(grid&)\n");
 }
 
@@ -67,7 +67,7 @@ Test(sections_ranks, who_holds_the_others_up_stands_out)
 	p->ranks.straggles = false;
 	s = made_section(p, READER_TEXT, section_ranks);
 	cr_expect_eq(s->rows[0].tone, TONE_PLAIN);
-	cr_expect(strstr(made_text(s), "> no one of them holds the others up\n") != NULL);
+	cr_expect(strstr(made_text(s), "> none of them holds the others up\n") != NULL);
 }
 
 Test(sections_ranks, of_many_those_between_are_counted)

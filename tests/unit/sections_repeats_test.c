@@ -33,7 +33,7 @@ Test(sections_repeats, people_see_the_sides_the_verdict_a_table_and_doubts)
 		"> B: Runs vary very much (IQR 31 % of the median): find out what else the machine "
 		"does.\n"
 		"> B: A run takes less than 5 ms: most of that is the start of a process. --range "
-		"measures a part of it.\n"
+		"measures one part.\n"
 		"> B: 2 runs failed, and do not count.\n"
 		"> Other programs kept 2.6 of 8 CPUs busy meanwhile.\n");
 }

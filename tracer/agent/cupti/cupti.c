@@ -278,7 +278,7 @@ static void attach(void)
 		return;
 	}
 	if (!gpu_lane_start(agent)) {
-		op_say(NOT_RECORDED "there is no room for its records");
+		op_say(NOT_RECORDED "there is no memory for its records");
 		return;
 	}
 	cupti_place_start();

@@ -49,15 +49,15 @@ static void before_filter(const void *argument)
 
 	// Libraries ask with a null pointer what there is: that will be an error.
 	if (argument && wrap_peek(&filter, argument, sizeof(filter)) && !lets_us_be(&filter))
-		wrap_stop("a process forbids itself, by a seccomp filter, what it takes to be "
-		          "looked at from within: it was not, from then on");
+		wrap_stop("a process forbids itself, by a seccomp filter, system calls that "
+		          "recording requires: it was not recorded from then on");
 }
 
 // Strict mode allows but read(), write(), exit() and the return from a handler.
 static void before_strict(void)
 {
-	wrap_stop("a process forbids itself nearly all system calls, by seccomp: it was not looked "
-	          "at from within, from then on");
+	wrap_stop("a process forbids itself nearly all system calls, by seccomp: it was not "
+	          "recorded from then on");
 }
 
 __attribute__((used, visibility("hidden"))) void wrap_before_seccomp(long operation, long flags,
