@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Rules on CPUs and threads.
+#include "base/error.h"
+#include "base/format.h"
 #include "base/path.h"
 #include "base/record.h"
 #include "base/share.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/query/query_kinds.h"
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/rules/evidence.h"
@@ -313,50 +316,107 @@ static enum measured measure_flat(const struct evidence *e, const struct rule *r
 	                   finding->value);
 }
 
+// Threads of one kind: those that work, and those that had next to nothing to do and have ended.
+struct workers {
+	const struct kind_thread *busiest;
+	uint64_t cpu_ns, ready_ns;
+	uint32_t count;
+	uint32_t early; /* of them, done in less than half of the busiest one's time */
+	uint64_t early_ns, busiest_ns; /* from when the first of all began until these were done */
+};
+
+static struct workers workers_of(const struct thread_kinds *kinds, const struct thread_kind *kind)
+{
+	const struct kind_thread *threads = kinds->threads + kind->first;
+	struct workers w = { .busiest = &threads[0] };
+	uint64_t begin_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < kind->count; i++)
+		begin_ns = threads[i].begin_ns < begin_ns ? threads[i].begin_ns : begin_ns;
+	w.busiest_ns = w.busiest->end_ns - begin_ns;
+	for (size_t i = 0; i < kind->count; i++) {
+		uint64_t done_ns = threads[i].end_ns - begin_ns;
+		bool early = done_ns < w.busiest_ns / 2;
+		// An idle thread of a pool lives as long as the pool.
+		if ((double)threads[i].cpu_ns < PART_SHARE * (double)w.busiest->cpu_ns && !early)
+			continue;
+		w.cpu_ns += threads[i].cpu_ns;
+		w.ready_ns += threads[i].ready_ns;
+		w.count++;
+		w.early += early;
+		w.early_ns = early && done_ns > w.early_ns ? done_ns : w.early_ns;
+	}
+	return w;
+}
+
+// Of the kind of the thread that is the busiest of all; NULL: that is the first of a process.
+static const struct thread_kind *busiest_kind(const struct evidence *e,
+                                              const struct thread_kinds *kinds)
+{
+	const struct thread_kind *best = NULL;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < e->threads->count; i++) {
+		uint64_t ns = e->threads->rows[i].self_ns[METRIC_ON_CPU];
+		most = ns > most ? ns : most;
+	}
+	for (size_t i = 0; i < kinds->count; i++) {
+		const struct thread_kind *kind = &kinds->kinds[i];
+		uint64_t ns = kinds->threads[kind->first].cpu_ns;
+		if (!best || ns > kinds->threads[best->first].cpu_ns)
+			best = kind;
+	}
+	// What a first thread does alone is not divided at all, and it gives work to the others:
+	// that it has less of it itself says nothing.
+	return best && kinds->threads[best->first].cpu_ns >= most ? best : NULL;
+}
+
+static enum measured say_imbalance(struct finding *finding, const struct workers *w,
+                                   const char *function)
+{
+	char early[32], busiest[32];
+
+	if (!w->early)
+		return finding_say(finding,
+		                   "uneven load: the busiest of %u `%.60s` threads uses %.1fx the "
+		                   "average CPU time",
+		                   w->count, function, finding->value);
+	snprintf(early, sizeof(early), "%s", format_duration(w->early_ns).text);
+	snprintf(busiest, sizeof(busiest), "%s", format_duration(w->busiest_ns).text);
+	return finding_say(finding,
+	                   "uneven load: %u of %u `%.60s` threads %s done after %s, the busiest "
+	                   "works for %s",
+	                   w->early, w->count, function, w->early == 1 ? "is" : "are", early,
+	                   busiest);
+}
+
 // How much longer the busiest of several threads worked than they did on average.
 static enum measured measure_imbalance(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
-	const struct row *busiest = NULL;
-	uint64_t sum = 0, ready = 0;
-	uint32_t workers = 0;
+	struct error err = { 0 };
+	cleanup(thread_kinds) struct thread_kinds *kinds =
+		e->totals.threads > 2 ? query_kinds(e->profile, &e->query, &err) : NULL;
+	const struct thread_kind *kind = kinds ? busiest_kind(e, kinds) : NULL;
 
 	(void)rule;
-	for (size_t i = 0; i < e->threads->count; i++) {
-		const struct row *row = &e->threads->rows[i];
-		if (!busiest || row->self_ns[METRIC_ON_CPU] > busiest->self_ns[METRIC_ON_CPU])
-			busiest = row;
-	}
-	// What a first thread does alone is not divided at all, and it gives work to the others:
-	// that it has less of it itself says nothing.
-	if (!busiest || is_first(e, busiest->id))
+	if (!kind)
 		return MEASURED_NOTHING;
-	uint64_t most = busiest->self_ns[METRIC_ON_CPU];
-	for (size_t i = 0; i < e->threads->count; i++) {
-		uint64_t ns = e->threads->rows[i].self_ns[METRIC_ON_CPU];
-		bool works = (double)ns >= PART_SHARE * (double)most &&
-		             strcmp(e->threads->rows[i].name, busiest->name) == 0 &&
-		             !is_first(e, e->threads->rows[i].id);
-		sum += works ? ns : 0;
-		ready += works ? ns + e->threads->rows[i].self_ns[METRIC_OFF_RUNNABLE] : 0;
-		workers += works;
-	}
-	if (workers < 2 || (double)sum < BUSY_SHARE * (double)evidence_run_ns(e))
+	const struct workers w = workers_of(kinds, kind);
+	if (w.count < 2 || (double)w.cpu_ns < BUSY_SHARE * (double)evidence_run_ns(e))
 		return MEASURED_NOTHING;
-	double average = (double)sum / workers;
+	uint64_t most = w.busiest->cpu_ns;
+	double average = (double)w.cpu_ns / w.count;
 	finding->value = (double)most / average;
 	// Where CPUs are short the scheduler may give one thread more than another: their work is
 	// unequal only if what they have and want is.
-	double wanted = (double)(most + busiest->self_ns[METRIC_OFF_RUNNABLE]) * workers /
-	                (ready ? (double)ready : 1);
+	double ready = (double)(w.cpu_ns + w.ready_ns);
+	double wanted = (double)(most + w.busiest->ready_ns) * w.count / (ready > 0 ? ready : 1);
 	if (wanted < finding->value)
 		finding->value = wanted > 1 ? wanted : 1;
 	evidence_weigh(e, (uint64_t)((double)most - average), 0, finding);
 	begin_at(finding, e, hottest(e));
-	return finding_say(finding,
-	                   "uneven load: the busiest of %u \"%.40s\" threads uses %.1fx the "
-	                   "average CPU time",
-	                   workers, busiest->name, finding->value);
+	return say_imbalance(finding, &w, kind->function);
 }
 
 // Of all threads, blocked in the function where FINDING begins, behind its line; CALLEE and LINE
@@ -900,8 +960,10 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_RATIO,
 	  .threshold = 1.5,
 	  .title = "load imbalance",
-	  .formula = "CPU time of the busiest of the threads of one name, by their average; not of "
-	             "the first thread of a process",
+	  .formula =
+	          "CPU time of the busiest of the threads that begin in one function, divided by "
+	          "their average; without the first thread of a process, and without idle "
+	          "threads",
 	  .why = "The run ends when its busiest thread does; the others wait for it.",
 	  .advice = "Split the work into more and smaller pieces that threads take as they become "
 	            "free (dynamic scheduling).",

@@ -48,6 +48,30 @@ Test(finding_cpu, threads_with_unequal_work)
 	cr_expect_eq(finding->saving_ns / MS, 375);
 }
 
+// Threads of one name, of which some begin in another function, and one never gets any work.
+Test(finding_cpu, threads_of_one_kind_are_those_that_begin_in_one_function)
+{
+	for (unsigned i = 0; i < 6; i++)
+		add_thread(&f, 10 + i, 1, 110 + i, "app");
+	for (unsigned i = 0; i < 3; i++) { // done after 20 ms, which is less than a tenth
+		add(&f, 10 + i, METRIC_ON_CPU, 20, "share_main a.c:9 > work a.c:31");
+		profile_end_thread(
+			f.profile,
+			&(struct thread_end){ .thread = 10 + i, .time_ns = f.now_ns + 20 * MS });
+	}
+	add(&f, 13, METRIC_ON_CPU, 900, "share_main a.c:9 > work a.c:31");
+	add(&f, 14, METRIC_ON_CPU, 300, "log_main a.c:20 > print a.c:41");
+	add(&f, 15, METRIC_ON_CPU, 1, "share_main a.c:9 > work a.c:31");
+	f.now_ns += 1000 * MS;
+	profile_end_thread(f.profile, &(struct thread_end){ .thread = 13, .time_ns = f.now_ns });
+	finish(1000, 8);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-IMBALANCE");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->fact, "uneven load: 3 of 4 `share_main` threads are done after "
+	                                "20.0 ms, the busiest works for 1.00 s");
+}
+
 // All four are ready to run for a second, of which one gets more than the others.
 Test(finding_cpu, threads_that_get_unequal_shares_of_cpus_have_equal_work)
 {
