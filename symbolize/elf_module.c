@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "symbolize/dwarf/dwarf_resolver.h"
 #include "symbolize/elf/debug_file.h"
+#include "symbolize/elf/debug_package.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/elf/elf_symbols.h"
 #include "symbolize/elf/mapped_file.h"
@@ -160,8 +161,13 @@ static bool is_own_file(const char *path)
 
 static void set_remedy(struct elf_module *m)
 {
+	char package[160];
+
 	if (is_own_file(m->path))
 		set_text(m->status.remedy, "compile with -g");
+	else if (debug_package_find(m->root, m->path, package, sizeof(package)))
+		snprintf(m->status.remedy, sizeof(m->status.remedy),
+		         "apt install %s, or use --debuginfod", package);
 	else if (m->path[0] == '/')
 		set_text(m->status.remedy,
 		         "install its debug symbols (-dbgsym, -debuginfo), or use "
