@@ -468,10 +468,13 @@ void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)
 		return;
 	p->live--;
 	struct process *parent = p->live ? NULL : wall_find_process(w, p->parent);
-	if (!parent || time_ns < parent->child_ended_ns)
+	if (!parent || !p->first_thread)
 		return;
-	parent->child_ended_ns = time_ns;
-	parent->ended_child = p->first_thread;
+	size_t at = 1; // those that ended before it move on
+	for (; at < CHILDREN_KEPT && parent->ended[at].time_ns <= time_ns; at++)
+		parent->ended[at - 1] = parent->ended[at];
+	parent->ended[at - 1].thread = p->first_thread;
+	parent->ended[at - 1].time_ns = time_ns;
 }
 
 // From where the run's thread ended on it is the one that ended last.

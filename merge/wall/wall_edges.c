@@ -84,9 +84,10 @@ static void add_edge_place(struct wall *w, struct edge_slot *slot, uint32_t node
 	slot->places[least].ns += (float)ns;
 }
 
-uint32_t wall_node_of_wait(const struct history *h, uint64_t from_ns)
+uint32_t wall_node_of_wait(const struct history *h, const struct raw *raw)
 {
 	const struct deque *waits = &h->waits;
+	uint64_t from_ns = raw->began_ns ? raw->began_ns : raw->from_ns;
 	size_t i =
 		array_search(waits->count, k, deque_at(waits, struct place, k)->from_ns < from_ns);
 
@@ -160,7 +161,7 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 {
 	struct wall_edge key = { .waiter = h->number,
 		                 .waiter_node = raw->spins ? node_of_spin(h, raw->from_ns)
-		                                           : wall_node_of_wait(h, raw->from_ns),
+		                                           : wall_node_of_wait(h, raw),
 		                 .holder = holder,
 		                 .resource = times ? times->resource : raw->inode,
 		                 .module = times ? times->module : 0,

@@ -128,11 +128,20 @@ const struct history *wall_spun_on(const struct wall *w, const struct history *h
 	return best || !last || last->state != THREAD_READY ? best : last;
 }
 
-static uint32_t guess_child(const struct wall *w, const struct history *h)
+uint32_t wall_ended_child(const struct wall *w, const struct history *h, uint64_t from_ns,
+                          uint64_t to_ns)
 {
 	const struct process *p = wall_find_process(w, h->process);
 
-	return p && p->child_ended_ns >= h->since_ns ? p->ended_child : 0;
+	for (size_t i = p ? CHILDREN_KEPT : 0; i-- > 0;)
+		if (p->ended[i].time_ns >= from_ns && p->ended[i].time_ns <= to_ns)
+			return p->ended[i].thread;
+	return 0;
+}
+
+static uint32_t guess_child(const struct wall *w, const struct history *h)
+{
+	return wall_ended_child(w, h, h->since_ns, UINT64_MAX);
 }
 
 // The child of PROCESS that NUMBER is, or descends from; NULL: it does not.

@@ -16,19 +16,42 @@
 
 // So long a wait that ended waits for the thread that was waited for to have a past that is known.
 #define PATIENCE_NS (700 * NS_PER_MS)
+
+// Without a record of its end a child is missed so late, and has been seen last so long before.
+#define MISSED_NS (300 * NS_PER_MS)
+#define SEEN_NS   (50 * NS_PER_MS)
 // Resolution.
 
-// The wait that RAW lies in. NULL: none was told.
-static struct edge_times *times_of(struct history *h, const struct raw *raw)
+// Without records of switches it is an estimate when a thread was blocked: it may lie beside the
+// wait that it was, by a few ticks of the clock that its samples come by.
+#define SHIFT_NS (10 * NS_PER_MS)
+
+// The wait that RAW lies in. NULL: none was told. An estimate may lie in several, and beside them:
+// then RAW is cut to its first part, in one or in none.
+static struct edge_times *times_of(struct history *h, struct raw *raw)
 {
-	for (size_t i = 0; i < h->edges.count; i++) {
+	struct edge_times *first = NULL, *next = NULL;
+
+	for (size_t i = 0; i < h->edges.count && !next; i++) {
 		struct edge_times *e = deque_at(&h->edges, struct edge_times, i);
 		if (e->from_ns <= raw->from_ns && e->to_ns >= raw->to_ns)
 			return e;
-		if (e->from_ns > raw->to_ns)
+		if (e->from_ns >= raw->to_ns)
 			break;
+		if (e->to_ns <= raw->from_ns)
+			continue;
+		next = first ? e : NULL;
+		first = first ? first : e;
 	}
-	return NULL;
+	if (!first || raw->spins || raw->cause != METRIC_OFF_LOCK)
+		return NULL;
+	if (first->from_ns > raw->from_ns + SHIFT_NS) {
+		raw->to_ns = first->from_ns;
+		return NULL;
+	}
+	if (next || raw->to_ns > first->to_ns + SHIFT_NS)
+		raw->to_ns = first->to_ns;
+	return first;
 }
 
 // The wait that takes up again what TIMES was, and ended it; NULL: none is known by now.
@@ -268,13 +291,18 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
 	}
 	if (!shares->count)
 		return false;
-	return until >= raw->to_ns || add_share(shares, raw->to_ns, WALL_NOBODY);
+	if (until >= raw->to_ns)
+		return true;
+	// What lies beside the wait is a part of it.
+	bool beside = times && until >= times->to_ns;
+	return add_share(shares, raw->to_ns,
+	                 beside ? deque_last(shares, struct wall_share)->thread : WALL_NOBODY);
 }
 
 // The run's own wait in RAW is not what the run waited for.
 static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, uint64_t to_ns)
 {
-	uint32_t node = wall_node_of_wait(w->root, raw->from_ns);
+	uint32_t node = wall_node_of_wait(w->root, raw);
 
 	if (!node) {
 		w->minus_ns[raw->cause] += to_ns - from_ns;
@@ -344,29 +372,38 @@ static uint64_t ran_since(const struct wall *w, const struct history *h)
 }
 
 // What a thread waited for is told by itself, once it runs again, for which it may lack a CPU.
-static bool may_be_told(const struct wall *w, const struct history *h, const struct raw *raw)
+static bool may_be_told(const struct wall *w, const struct history *h, uint64_t to_ns,
+                        enum metric cause)
 {
-	uint64_t age = w->now_ns - min_ns(raw->to_ns, w->now_ns);
+	uint64_t age = w->now_ns - min_ns(to_ns, w->now_ns);
 	const struct process *p = wall_find_process(w, h->process);
 
 	if (age < LAG_NS)
 		return true;
-	return p && p->tells_waits && raw->cause == METRIC_OFF_LOCK && !h->ended &&
-	       age < PATIENCE_NS && ran_since(w, h) < TELLING_NS;
+	return p && p->tells_waits && cause == METRIC_OFF_LOCK && !h->ended && age < PATIENCE_NS &&
+	       ran_since(w, h) < TELLING_NS;
 }
 
-// False: who is waited for is not known yet.
-static bool resolve_blocked(struct wall *w, struct history *h, const struct raw *raw, bool force)
+// Resolves RAW, or its first part, and cuts it to that. False: who is waited for is not known yet.
+static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, bool force)
 {
+	const uint64_t raw_to_ns = raw->to_ns;
 	struct edge_times *times = times_of(h, raw), *end = times ? end_of(h, times) : NULL;
+	bool whole = times && times->to_ns >= raw_to_ns;
 	struct deque shares = { 0 };
-	uint64_t age = w->now_ns - min_ns(raw->to_ns, w->now_ns);
+	uint64_t age = w->now_ns - min_ns(raw_to_ns, w->now_ns);
 	bool known, guessed, ready = true;
 
-	if (!force && !times && may_be_told(w, h, raw))
+	if (!force && !whole && may_be_told(w, h, raw_to_ns, (enum metric)raw->cause))
 		return false;
 	if (!force && times && !end && age < AGAIN_NS)
 		return false;
+	if (raw->cause == METRIC_OFF_CHILD && !raw->guess) {
+		raw->guess = wall_ended_child(w, h, raw->from_ns - min_ns(SEEN_NS, raw->from_ns),
+		                              raw->to_ns + SHIFT_NS);
+		if (!force && !raw->guess && age < MISSED_NS)
+			return false;
+	}
 	known = shares_of(w, h, raw, times, end, &shares, &guessed);
 	for (size_t i = 0; i < shares.count; i++) {
 		const struct wall_share *s = deque_at(&shares, struct wall_share, i);
@@ -447,7 +484,7 @@ static bool resolve(struct wall *w, struct history *h, bool force)
 	bool any = false;
 
 	while (h->raw.count) {
-		const struct raw raw = *deque_at(&h->raw, struct raw, 0);
+		struct raw *first = deque_at(&h->raw, struct raw, 0), raw = *first;
 		if (raw.state == THREAD_BLOCKED) {
 			if (!resolve_blocked(w, h, &raw, force))
 				break;
@@ -460,8 +497,11 @@ static bool resolve(struct wall *w, struct history *h, bool force)
 			                          .state = raw.state,
 			                          .own = true });
 		}
-		deque_drop(&h->raw, 1);
 		h->resolved_ns = raw.to_ns;
+		first->began_ns = first->began_ns ? first->began_ns : first->from_ns;
+		first->from_ns = raw.to_ns;
+		if (first->from_ns >= first->to_ns)
+			deque_drop(&h->raw, 1);
 		forget_edges(h, raw.to_ns);
 		any = true;
 	}

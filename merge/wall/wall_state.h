@@ -77,9 +77,10 @@ struct piece {
 /* A span that is not resolved yet. */
 struct raw {
 	uint64_t from_ns, to_ns;
-	uint32_t guess; /* thread that may have ended it; 0: nobody is known */
-	uint64_t inode; /* of the pipe or socket by which it did; 0: none */
-	bool spins;     /* it had no CPU, to spin on */
+	uint64_t began_ns; /* the span that it is the rest of did then; 0: it is a whole one */
+	uint32_t guess;    /* thread that may have ended it; 0: nobody is known */
+	uint64_t inode;    /* of the pipe or socket by which it did; 0: none */
+	bool spins;        /* it had no CPU, to spin on */
 	uint8_t state, cause;
 };
 
@@ -174,14 +175,18 @@ struct history {
 };
 
 /* The last threads that left their CPUs. */
-#define STOPPED 16
+#define STOPPED       16
 
+#define CHILDREN_KEPT 8
 struct process {
 	uint32_t number, parent;
 	uint32_t first_thread; /* 0: none was told */
-	/* Of its children the one that ended last: its first thread, 0: none has; and when. */
-	uint32_t ended_child;
-	uint64_t child_ended_ns;
+	/* Its children that ended last, by their first threads, and when: the last one is behind
+	   the others. */
+	struct {
+		uint32_t thread; /* 0: the place is free */
+		uint64_t time_ns;
+	} ended[CHILDREN_KEPT];
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has told of one */
@@ -302,6 +307,11 @@ const struct peers_kept *wall_peers_of(const struct history *h, enum metric caus
 /* Who may have ended the wait of H that ends at AT_NS; 0: nobody. */
 uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, uint64_t at_ns);
 
+/* Which child's end the wait of H from FROM_NS to TO_NS was for, as far as is told by now; 0: none
+   is known. */
+uint32_t wall_ended_child(const struct wall *w, const struct history *h, uint64_t from_ns,
+                          uint64_t to_ns);
+
 /* wall_resolve.c */
 
 /* H was in RAW, after all that it was told of before. */
@@ -317,8 +327,8 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 
 /* wall_edges.c */
 
-/* The node of H's wait that began at FROM_NS; 0: it has no stack. */
-uint32_t wall_node_of_wait(const struct history *h, uint64_t from_ns);
+/* The node of the wait of H that RAW is, or is a part of; 0: it has no stack. */
+uint32_t wall_node_of_wait(const struct history *h, const struct raw *raw);
 
 /* H waited for HOLDER (0: unknown) in the part FROM_NS to TO_NS of RAW. TIMES: what was told of
    that; NULL: nothing. GUESSED: it is not known that it was HOLDER. Returns the edge's number; 0 if

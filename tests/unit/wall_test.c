@@ -720,6 +720,80 @@ Test(wall, who_polls_for_other_ranks_waits_for_one_that_works)
 	wall_free(wall);
 }
 
+// A wait of thread 1 for thread 2, told as it ended now.
+static void tell_wait_for_2(uint64_t from_ns, uint64_t to_ns)
+{
+	struct wall_share by = { to_ns, 2 };
+
+	wall_wait(wall, &(struct wall_wait){ .thread = 1,
+	                                     .from_ns = from_ns,
+	                                     .to_ns = to_ns,
+	                                     .resource = 1,
+	                                     .count = 1,
+	                                     .shares = &by });
+}
+
+// Without records of switches: thread 1 waits for 20 ms twice, which is taken for one wait, beside
+// them; and waits for 60 ms more that nobody tells of.
+Test(wall, an_estimate_of_a_wait_is_what_is_told_beside_it)
+{
+	size_t edges;
+
+	two_run();
+	uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 105; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	tell_wait_for_2(begin - 3 * MS, begin + 17 * MS);
+	tell_wait_for_2(begin + 18 * MS, begin + 38 * MS);
+	change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+	now += 10 * MS;
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	cr_expect(epsilon_eq(dbl, (double)coverage.blocked_ns / MS, 105, 0.1));
+	cr_expect(epsilon_eq(dbl, (double)(coverage.known_ns - coverage.guessed_ns) / MS, 38, 0.1));
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 105, 1));
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	for (size_t i = 0; i < edges; i++)
+		cr_expect(eq(u32, e[i].holder, 2));
+	wall_free(wall);
+}
+
+// Without records of ends a child is missed some time after its parent goes on.
+Test(wall, a_child_that_is_missed_late_was_waited_for)
+{
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	for (uint32_t i = 1; i <= 3; i++) {
+		wall_process(wall, i, i == 1 ? 0 : 1);
+		wall_thread(wall, i, i, i, now);
+		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
+	}
+	uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 100; ms++) {
+		now += MS;
+		tick(2, 2, false);
+		tick(3, 3, false);
+	}
+	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS,
+	                                      METRIC_OFF_CHILD });
+	for (int ms = 0; ms < 100; ms++) {
+		now += MS;
+		tick(1, 1, false);
+		tick(3, 3, false);
+	}
+	wall_thread_end(wall, 2, begin + 95 * MS);
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 95, 6));
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 95, 1));
+	wall_free(wall);
+}
+
 // Thread 1, the first of its process, sleeps or polls for 100 ms three times, for CAUSE, and looks
 // after a process that it has started, whose only thread runs for 300 ms if it WORKS, and is else
 // blocked.
