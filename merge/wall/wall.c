@@ -438,7 +438,9 @@ void wall_peers(struct wall *w, const struct peers_event *peers)
 
 	if (!h)
 		return;
-	h->peers = (struct peers_kept){ .time_ns = peers->time_ns, .inode = peers->inode };
+	h->peers = (struct peers_kept){ .time_ns = peers->time_ns,
+		                        .inode = peers->inode,
+		                        .outside = peers->outside };
 	for (; h->peers.count < peers->count && h->peers.count < PEERS_KEPT; h->peers.count++)
 		h->peers.processes[h->peers.count] = peers->processes[h->peers.count];
 }

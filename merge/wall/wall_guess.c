@@ -81,8 +81,10 @@ const struct peers_kept *wall_peers_of(const struct history *h, enum metric caus
 {
 	bool by_descriptor = cause == METRIC_OFF_PIPE || cause == METRIC_OFF_NET;
 
-	// The sample of a switch may be a moment before its record.
-	return by_descriptor && h->peers.count && h->peers.time_ns + JUST_NS >= h->since_ns
+	// The sample of a switch may be a moment before its record. Who serves others, outside of
+	// the run, too, has most of its waits ended by those.
+	return by_descriptor && h->peers.count && !h->peers.outside &&
+	                       h->peers.time_ns + JUST_NS >= h->since_ns
 	               ? &h->peers
 	               : NULL;
 }
@@ -218,15 +220,21 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 	}
 	if (best)
 		return best->number;
-	// On a busy machine whoever has woken it may be long gone when it gets a CPU.
-	const struct process *p = wall_find_process(w, peers ? peers->processes[0] : h->process);
-	const struct history *last = p ? wall_find_thread(w, p->last_stopped) : NULL;
-	uint32_t other = !p ? 0 : p->last_stopped ? p->last_stopped : p->first_thread;
-	if (peers && other && other != h->number)
-		return other;
+	// On a busy machine whoever has woken it may be long gone when it gets a CPU; but it must
+	// have run meanwhile.
+	for (uint32_t i = 0; peers && i < peers->count; i++) {
+		const struct process *p = wall_find_process(w, peers->processes[i]);
+		const struct history *v = p ? wall_find_thread(w, p->last_stopped) : NULL;
+		if (v && v != h && v->stopped_ns + ESTIMATE_NS > h->since_ns &&
+		    (!best || v->stopped_ns > best->stopped_ns))
+			best = v;
+	}
+	if (best)
+		return best->number;
 	// Both ends are its own: no other thread of the run writes there.
 	if (peers)
 		return is_looked_after(cause) ? guess_worker(w, h) : 0;
-	// Of its own process it must have run meanwhile, as else somebody unknown has.
+	const struct process *p = wall_find_process(w, h->process);
+	const struct history *last = p ? wall_find_thread(w, p->last_stopped) : NULL;
 	return last && last != h && last->stopped_ns > h->since_ns ? last->number : 0;
 }

@@ -22,10 +22,6 @@
 #define SEEN_NS   (50 * NS_PER_MS)
 // Resolution.
 
-// Without records of switches it is an estimate when a thread was blocked: it may lie beside the
-// wait that it was, by a few ticks of the clock that its samples come by.
-#define SHIFT_NS (10 * NS_PER_MS)
-
 // The wait that RAW lies in. NULL: none was told. An estimate may lie in several, and beside them:
 // then RAW is cut to its first part, in one or in none.
 static struct edge_times *times_of(struct history *h, struct raw *raw)
@@ -45,11 +41,11 @@ static struct edge_times *times_of(struct history *h, struct raw *raw)
 	}
 	if (!first || raw->spins || raw->cause != METRIC_OFF_LOCK)
 		return NULL;
-	if (first->from_ns > raw->from_ns + SHIFT_NS) {
+	if (first->from_ns > raw->from_ns + ESTIMATE_NS) {
 		raw->to_ns = first->from_ns;
 		return NULL;
 	}
-	if (next || raw->to_ns > first->to_ns + SHIFT_NS)
+	if (next || raw->to_ns > first->to_ns + ESTIMATE_NS)
 		raw->to_ns = first->to_ns;
 	return first;
 }
@@ -400,7 +396,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 		return false;
 	if (raw->cause == METRIC_OFF_CHILD && !raw->guess) {
 		raw->guess = wall_ended_child(w, h, raw->from_ns - min_ns(SEEN_NS, raw->from_ns),
-		                              raw->to_ns + SHIFT_NS);
+		                              raw->to_ns + ESTIMATE_NS);
 		if (!force && !raw->guess && age < MISSED_NS)
 			return false;
 	}

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "merge/wall/wall.h"
 
@@ -65,6 +66,11 @@ static inline void deque_fini(struct deque *d)
 	free(d->items);
 	*d = (struct deque){ 0 };
 }
+
+/* Without records of switches it is an estimate when a thread was blocked, or ran: by a few ticks
+   of the clock that its samples come by. */
+#define ESTIMATE_NS (10 * NS_PER_MS)
+
 struct piece {
 	uint64_t from_ns, to_ns;
 	uint32_t owner;
@@ -134,6 +140,7 @@ struct edge_times {
 #define PEERS_KEPT 8
 struct peers_kept {
 	uint64_t time_ns, inode;
+	bool outside; /* nor are they all that it waits on */
 	uint32_t count, processes[PEERS_KEPT];
 };
 

@@ -254,6 +254,9 @@ static bool look(struct peers *p, uint32_t pid, int fd, peers_each *each, void *
 		end->inode = tcp_peer(p, pid, inode, "tcp6");
 	if (end->inode)
 		each(context, visit, &search);
+	// Of a pair within one process nobody else has an end.
+	end->outside =
+		search.kind == END_SOCKET && !end->count && !(end->inode && holds(pid, &search));
 	return true;
 }
 
@@ -290,6 +293,7 @@ static void add_end(struct peer_end *to, const struct peer_end *end)
 {
 	if (end->count && !to->count)
 		to->inode = end->inode;
+	to->outside |= end->outside;
 	for (uint32_t i = 0; i < end->count; i++) {
 		uint32_t k = 0;
 		while (k < to->count && to->pids[k] != end->pids[i])

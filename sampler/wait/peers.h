@@ -21,6 +21,8 @@ struct peers;
 
 struct peer_end {
 	uint64_t inode; /* of the pipe, or of the other socket */
+	bool outside; /* one of several is a socket that no process of the run has the other end of
+	               */
 	uint32_t count; /* more than PEERS_MAX are not told */
 	uint32_t pids[PEERS_MAX];
 };

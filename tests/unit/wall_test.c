@@ -860,6 +860,63 @@ Test(wall, who_sleeps_while_no_process_that_it_started_works_sleeps)
 	wall_free(wall);
 }
 
+// Thread 1 polls for 100 ms what process 2, whose only thread runs if it WORKS, has the other end
+// of, and OUTSIDE of the run somebody, too. Returns for how long thread 2 was waited for, in ms.
+static double poll_for_2(bool works, bool outside)
+{
+	const uint32_t other = 2;
+
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	for (uint32_t i = 1; i <= 2; i++) {
+		wall_process(wall, i, i - 1);
+		wall_thread(wall, i, i, i, now);
+		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
+	}
+	if (!works) {
+		now += MS;
+		change(2, now - MS, THREAD_RUNS, THREAD_BLOCKED);
+		now += 50 * MS;
+	}
+	uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	wall_peers(wall, &(struct peers_event){ .thread = 1,
+	                                        .time_ns = now,
+	                                        .inode = 4711,
+	                                        .outside = outside,
+	                                        .count = 1,
+	                                        .processes = &other });
+	for (int ms = 0; ms < 100; ms++) {
+		now += MS;
+		if (works)
+			tick(2, 2, false);
+	}
+	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS,
+	                                      METRIC_OFF_PIPE });
+	now += 10 * MS;
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	wall_free(wall);
+	return (double)coverage.known_ns / MS;
+}
+
+Test(wall, who_waits_for_a_process_at_the_other_end_waits_for_its_work)
+{
+	cr_expect(epsilon_eq(dbl, poll_for_2(true, false), 100, 1));
+}
+
+Test(wall, a_process_that_has_not_run_has_ended_no_wait)
+{
+	cr_expect(epsilon_eq(dbl, poll_for_2(false, false), 0, 1));
+}
+
+// A worker of a server has a pipe to its master, and the connections of clients.
+Test(wall, who_serves_others_waits_for_none_of_the_run)
+{
+	cr_expect(epsilon_eq(dbl, poll_for_2(false, true), 0, 1));
+}
+
 // Thread 1 waits for thread 2, which is seen COUNT times, by turns at nodes 100 to 123, or OFTEN at
 // node 2 between them, and once at node 99.
 static uint32_t holder_after(uint32_t count, bool often)
