@@ -380,6 +380,16 @@ static bool may_be_told(const struct wall *w, const struct history *h, uint64_t 
 	       ran_since(w, h) < TELLING_NS;
 }
 
+// The process of H ended in its wait RAW, which was told of no more: nobody ended it.
+static bool is_killed(const struct wall *w, const struct history *h, const struct raw *raw)
+{
+	const struct process *p = wall_find_process(w, h->process);
+
+	return raw->cause == METRIC_OFF_LOCK && h != w->root && h->ended && p && !p->live &&
+	       deque_last(&h->raw, struct raw)->to_ns == h->ended_ns &&
+	       ran_since(w, h) < TELLING_NS;
+}
+
 // Resolves RAW, or its first part, and cuts it to that. False: who is waited for is not known yet.
 static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, bool force)
 {
@@ -399,6 +409,10 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 		                              raw->to_ns + ESTIMATE_NS);
 		if (!force && !raw->guess && age < MISSED_NS)
 			return false;
+	}
+	if (!times && is_killed(w, h, raw)) {
+		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);
+		return true;
 	}
 	known = shares_of(w, h, raw, times, end, &shares, &guessed);
 	for (size_t i = 0; i < shares.count; i++) {

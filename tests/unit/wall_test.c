@@ -917,6 +917,39 @@ Test(wall, who_serves_others_waits_for_none_of_the_run)
 	cr_expect(epsilon_eq(dbl, poll_for_2(false, true), 0, 1));
 }
 
+// Thread 2, idle since its begin, is killed as its process ends, 100 ms after thread 1 began; or,
+// not KILLED, it goes on for some time.
+static struct wall_coverage idle_to_the_end(bool killed)
+{
+	two_run();
+	uint64_t begin = now;
+	change(2, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 100; ms++) {
+		now += MS;
+		tick(1, 1, false);
+	}
+	change(2, begin, THREAD_BLOCKED, THREAD_RUNS);
+	uint64_t since = now;
+	now += killed ? MS / 20 : 50 * MS;
+	change(2, since, THREAD_RUNS, THREAD_RUNS);
+	wall_thread_end(wall, 2, now);
+	wall_thread_end(wall, 1, now);
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	wall_free(wall);
+	return coverage;
+}
+
+Test(wall, nobody_ends_the_wait_of_an_idle_thread_whose_process_ends)
+{
+	struct wall_coverage coverage = idle_to_the_end(true);
+
+	cr_expect(eq(u64, coverage.blocked_ns, 0));
+	cr_expect(eq(u64, coverage.known_ns, 0));
+	coverage = idle_to_the_end(false);
+	cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 100, 1));
+}
+
 // Thread 1 waits for thread 2, which is seen COUNT times, by turns at nodes 100 to 123, or OFTEN at
 // node 2 between them, and once at node 99.
 static uint32_t holder_after(uint32_t count, bool often)
