@@ -316,7 +316,9 @@ void wall_span(struct wall *w, const struct span_event *span)
 	if (span->state == THREAD_BLOCKED) {
 		const struct peers_kept *peers = wall_peers_of(h, span->cause);
 		raw.guess = wall_guess(w, h, span->cause, span->to_ns);
-		raw.inode = peers ? peers->inode : 0;
+		bool looked = span->cause != METRIC_OFF_OTHER;
+		raw.inode = peers && (looked || raw.guess) ? peers->inode : 0;
+		h->known = looked ? span->cause : h->known;
 	}
 	if (span->state == THREAD_READY && waits_to_spin(w, h)) {
 		raw.state = THREAD_BLOCKED;

@@ -76,15 +76,20 @@ void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns)
 	wall_count_thread(w, h, time_ns);
 }
 
+// So long a wait that nobody has looked at is taken for one like the last that was.
+#define ALIKE_NS NS_PER_SEC
+
 // The peers of the wait that began at H's since_ns; NULL: none are known.
 const struct peers_kept *wall_peers_of(const struct history *h, enum metric cause)
 {
-	bool by_descriptor = cause == METRIC_OFF_PIPE || cause == METRIC_OFF_NET;
+	enum metric known = cause == METRIC_OFF_OTHER ? h->known : cause;
+	bool by_descriptor = known == METRIC_OFF_PIPE || known == METRIC_OFF_NET;
+	uint64_t kept_ns = cause == METRIC_OFF_OTHER ? ALIKE_NS : JUST_NS;
 
 	// The sample of a switch may be a moment before its record. Who serves others, outside of
 	// the run, too, has most of its waits ended by those.
 	return by_descriptor && h->peers.count && !h->peers.outside &&
-	                       h->peers.time_ns + JUST_NS >= h->since_ns
+	                       h->peers.time_ns + kept_ns >= h->since_ns
 	               ? &h->peers
 	               : NULL;
 }

@@ -263,7 +263,12 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
 	*guessed = !times;
 	if (!times) {
 		const struct history *v = raw->guess ? wall_find_thread(w, raw->guess) : NULL;
-		uint64_t until = v && v->ended ? min_ns(v->ended_ns, raw->to_ns) : raw->to_ns;
+		// Who has been seen last before the wait was there still.
+		uint64_t until = v && v->ended &&
+		                                 (v->ended_ns > raw->from_ns ||
+		                                  raw->cause != METRIC_OFF_CHILD)
+		                         ? min_ns(v->ended_ns, raw->to_ns)
+		                         : raw->to_ns;
 		if (!v || until <= raw->from_ns || !add_share(shares, until, raw->guess))
 			return false;
 	}
@@ -318,9 +323,10 @@ static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, ui
 static uint64_t taken_out(struct wall *w, enum metric metric, uint32_t node, uint64_t most_ns)
 {
 	const enum metric causes[] = { metric, METRIC_OFF_OTHER };
+	bool waits = node && metric != METRIC_OFF_RUNNABLE;
 	uint64_t left_ns = most_ns;
 
-	for (int i = 0; i < (node ? 2 : 1); i++) {
+	for (int i = 0; i < (waits ? 2 : 1); i++) {
 		uint64_t ns = min_ns(w->minus_ns[causes[i]], left_ns);
 		w->minus_ns[causes[i]] -= ns;
 		left_ns -= ns;
@@ -405,10 +411,13 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 	if (!force && times && !end && age < AGAIN_NS)
 		return false;
 	if (raw->cause == METRIC_OFF_CHILD && !raw->guess) {
-		raw->guess = wall_ended_child(w, h, raw->from_ns - min_ns(SEEN_NS, raw->from_ns),
-		                              raw->to_ns + ESTIMATE_NS);
+		const uint64_t last_ns = raw->to_ns + ESTIMATE_NS;
+		raw->guess = wall_ended_child(w, h, raw->from_ns + 1, last_ns);
 		if (!force && !raw->guess && age < MISSED_NS)
 			return false;
+		if (!raw->guess)
+			raw->guess = wall_ended_child(
+				w, h, raw->from_ns - min_ns(SEEN_NS, raw->from_ns), last_ns);
 	}
 	if (!times && is_killed(w, h, raw)) {
 		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);

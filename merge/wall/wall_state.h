@@ -159,6 +159,7 @@ struct history {
 	uint64_t since_ns;
 	uint64_t running_since_ns, stopped_ns; /* its last, or present, time on a CPU */
 	struct peers_kept peers;               /* of its last wait that has some */
+	enum metric known;                     /* cause of its last wait of which that is known */
 	struct ender enders[ENDERS];
 	bool in_running;    /* it is in the list of those */
 	bool spins;         /* it did in its last sample */

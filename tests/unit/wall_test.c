@@ -860,41 +860,60 @@ Test(wall, who_sleeps_while_no_process_that_it_started_works_sleeps)
 	wall_free(wall);
 }
 
-// Thread 1 polls for 100 ms what process 2, whose only thread runs if it WORKS, has the other end
-// of, and OUTSIDE of the run somebody, too. Returns for how long thread 2 was waited for, in ms.
-static double poll_for_2(bool works, bool outside)
+static void begin_two_processes(void)
 {
-	const uint32_t other = 2;
-
 	now = NS_PER_SEC;
 	memset(told, 0, sizeof(told));
 	wall = wall_new(hear, NULL);
 	for (uint32_t i = 1; i <= 2; i++) {
-		wall_process(wall, i, i - 1);
+		wall_process(wall, i, 0);
 		wall_thread(wall, i, i, i, now);
 		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
 	}
-	if (!works) {
-		now += MS;
-		change(2, now - MS, THREAD_RUNS, THREAD_BLOCKED);
-		now += 50 * MS;
-	}
-	uint64_t begin = now;
-	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+}
+
+static void tell_peer_2(bool outside)
+{
+	const uint32_t other = 2;
+
 	wall_peers(wall, &(struct peers_event){ .thread = 1,
 	                                        .time_ns = now,
 	                                        .inode = 4711,
 	                                        .outside = outside,
 	                                        .count = 1,
 	                                        .processes = &other });
+}
+
+// Thread 1 waits for 100 ms, of which CAUSE is known, on what process 2 has the other end of, as
+// somebody who LOOKED knows; thread 2 WORKS or not.
+static void poll_once(bool works, bool looked, enum metric cause)
+{
+	uint64_t begin = now;
+
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	if (looked)
+		tell_peer_2(false);
 	for (int ms = 0; ms < 100; ms++) {
 		now += MS;
 		if (works)
 			tick(2, 2, false);
 	}
-	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS,
-	                                      METRIC_OFF_PIPE });
+	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS, cause });
 	now += 10 * MS;
+}
+
+// Returns for how long thread 2, which WORKS or not, was waited for, in ms, by one who waits for
+// somebody OUTSIDE of the run, too, or not.
+static double poll_for_2(bool works, bool outside)
+{
+	begin_two_processes();
+	if (!works) {
+		now += MS;
+		change(2, now - MS, THREAD_RUNS, THREAD_BLOCKED);
+		now += 50 * MS;
+	}
+	tell_peer_2(outside);
+	poll_once(works, false, METRIC_OFF_PIPE);
 	wall_finish(wall, now);
 	struct wall_coverage coverage = wall_coverage(wall);
 	wall_free(wall);
@@ -911,10 +930,26 @@ Test(wall, a_process_that_has_not_run_has_ended_no_wait)
 	cr_expect(epsilon_eq(dbl, poll_for_2(false, false), 0, 1));
 }
 
+// Of the second of two waits alike nobody knows the cause.
+Test(wall, a_wait_that_nobody_looked_at_is_like_the_last_one)
+{
+	for (int looked = 0; looked <= 1; looked++) {
+		begin_two_processes();
+		poll_once(true, looked, METRIC_OFF_NET);
+		poll_once(true, false, METRIC_OFF_OTHER);
+		wall_finish(wall, now);
+		struct wall_coverage coverage = wall_coverage(wall);
+		cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, looked ? 200 : 0, 1));
+		cr_expect(epsilon_eq(dbl, told[2] / MS, looked ? 200 : 0, 1));
+		wall_free(wall);
+	}
+}
+
 // A worker of a server has a pipe to its master, and the connections of clients.
 Test(wall, who_serves_others_waits_for_none_of_the_run)
 {
 	cr_expect(epsilon_eq(dbl, poll_for_2(false, true), 0, 1));
+	cr_expect(epsilon_eq(dbl, poll_for_2(true, true), 0, 1));
 }
 
 // Thread 2, idle since its begin, is killed as its process ends, 100 ms after thread 1 began; or,
