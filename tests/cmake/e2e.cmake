@@ -123,6 +123,13 @@ target_link_options(waiting PRIVATE -fno-sanitize=all -pthread)
 add_executable(waiting_openmp programs/waiting_openmp.c)
 target_compile_options(waiting_openmp PRIVATE -g -O1 -fopenmp -fno-sanitize=all)
 target_link_options(waiting_openmp PRIVATE -fopenmp -fno-sanitize=all)
+add_executable(waiting_kinds programs/waiting_kinds.c)
+target_compile_options(waiting_kinds PRIVATE -g -O1 -fno-sanitize=all)
+target_compile_definitions(waiting_kinds PRIVATE _GNU_SOURCE)
+target_link_options(waiting_kinds PRIVATE -fno-sanitize=all -pthread)
+e2e(e2e_waits_kinds waits_kinds)
+set_property(TEST e2e_waits_kinds APPEND PROPERTY ENVIRONMENT "WAITING=$<TARGET_FILE:waiting>"
+             "WAITING_KINDS=$<TARGET_FILE:waiting_kinds>")
 e2e(e2e_waits waits)
 set_property(TEST e2e_waits APPEND PROPERTY ENVIRONMENT "WAITING=$<TARGET_FILE:waiting>"
              "WAITING_OPENMP=$<TARGET_FILE:waiting_openmp>")

@@ -96,7 +96,55 @@ def execute():
         list(pool.map(count, [1500000] * 8))
 
 
-{"shared": share,
+CHANGED = threading.Condition()
+MADE = []
+
+
+def make():
+    for i in range(30):
+        store()
+        with CHANGED:
+            MADE.append(i)
+            CHANGED.notify()
+
+
+def take():
+    for _ in range(30):
+        with CHANGED:
+            while not MADE:
+                CHANGED.wait()  # wanted
+            MADE.pop()
+        work(1)
+
+
+def ask():
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for _ in range(30):
+            pool.submit(store).result()  # wanted
+            work(1)
+
+
+def load(items):
+    """A worker of a data loader."""
+    for i in range(30):
+        count(300000)
+        items.put(i)
+    items.put(None)
+
+
+def train():
+    items = multiprocessing.get_context("fork").Queue(2)
+    worker = multiprocessing.get_context("fork").Process(target=load, args=(items,))
+    worker.start()
+    while items.get() is not None:  # wanted
+        work(1)
+    worker.join()
+
+
+{"condition": lambda: run(make, take),
+ "future": ask,
+ "loader": train,
+ "shared": share,
  "executor": execute,
  "gil": lambda: run(compute, compute, compute),
  "lock": lambda: run(keep, want),
