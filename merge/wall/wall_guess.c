@@ -241,5 +241,9 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 		return is_looked_after(cause) ? guess_worker(w, h) : 0;
 	const struct process *p = wall_find_process(w, h->process);
 	const struct history *last = p ? wall_find_thread(w, p->last_stopped) : NULL;
-	return last && last != h && last->stopped_ns > h->since_ns ? last->number : 0;
+	if (last && last != h && last->stopped_ns > h->since_ns)
+		return last->number;
+	// Nobody else was there to end it: it timed out, as the waits of a master process do that
+	// looks after its workers each second.
+	return guess_worker(w, h);
 }

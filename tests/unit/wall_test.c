@@ -834,7 +834,8 @@ static void look_after(bool works, enum metric cause)
 
 Test(wall, who_sleeps_while_a_process_that_it_started_works_waits_for_that)
 {
-	const enum metric causes[] = { METRIC_OFF_SLEEP, METRIC_OFF_NET, METRIC_OFF_PIPE };
+	const enum metric causes[] = { METRIC_OFF_SLEEP, METRIC_OFF_NET, METRIC_OFF_PIPE,
+		                       METRIC_OFF_LOCK };
 
 	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
 		look_after(true, causes[i]);
