@@ -319,14 +319,13 @@ static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, ui
 }
 
 // Of MOST_NS, what was taken out under METRIC, and where that is the cause of waits that had none
-// then, the rest of those.
+// then, the rest of those. It may be that they were woken and had no CPU.
 static uint64_t taken_out(struct wall *w, enum metric metric, uint32_t node, uint64_t most_ns)
 {
 	const enum metric causes[] = { metric, METRIC_OFF_OTHER };
-	bool waits = node && metric != METRIC_OFF_RUNNABLE;
 	uint64_t left_ns = most_ns;
 
-	for (int i = 0; i < (waits ? 2 : 1); i++) {
+	for (int i = 0; i < (node ? 2 : 1); i++) {
 		uint64_t ns = min_ns(w->minus_ns[causes[i]], left_ns);
 		w->minus_ns[causes[i]] -= ns;
 		left_ns -= ns;
