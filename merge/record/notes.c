@@ -9,6 +9,7 @@
 #include "merge/record/recording.h"
 #include "merge/record/traced.h"
 #include "sampler/sampler.h"
+#include "symbolize/loop/insn.h"
 #include "tracer/protocol.h"
 
 #include <stdarg.h>
@@ -244,6 +245,9 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	note_unseen_threads(n, f);
 	note_strangers(n, f);
 	note_absences(n, f);
+	if (!insn_decoder())
+		notes_add(n, "kinds of hot loops were not identified: bottleneck was built without "
+		             "libzydis");
 	if (f->broken->text[0])
 		notes_add(n, "sampling ended early: %s",
 		          error_message(f->broken, text, sizeof(text)));

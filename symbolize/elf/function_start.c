@@ -121,8 +121,7 @@ bool function_starts_exported(const struct function_starts *f, uint64_t start)
 	return false;
 }
 
-// The code from START on, to the next function or the end of its section.
-static struct bytes code_of(const struct function_starts *f, uint64_t start)
+struct bytes function_starts_code(const struct function_starts *f, uint64_t start, size_t max)
 {
 	size_t next = count_before(f, start);
 
@@ -138,7 +137,7 @@ static struct bytes code_of(const struct function_starts *f, uint64_t start)
 		uint64_t size = bytes.size - offset;
 		if (next < f->count && function_starts_at(f, next) - start < size)
 			size = function_starts_at(f, next) - start;
-		return (struct bytes){ bytes.data + offset, size < CODE_MAX ? size : CODE_MAX };
+		return (struct bytes){ bytes.data + offset, size < max ? size : max };
 	}
 	return (struct bytes){ NULL, 0 };
 }
@@ -161,7 +160,7 @@ static int64_t read_jump(struct bytes code, size_t at)
 void function_starts_jumps(const struct function_starts *f, uint64_t start,
                            bool (*visit)(void *context, uint64_t to), void *context)
 {
-	struct bytes code = code_of(f, start);
+	struct bytes code = function_starts_code(f, start, CODE_MAX);
 
 	for (size_t i = 0; i < code.size; i++) {
 		uint64_t to = start + (uint64_t)read_jump(code, i);

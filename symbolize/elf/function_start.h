@@ -5,10 +5,11 @@
  * The table of .eh_frame_hdr is foreign bytes: it is only read within its bounds, and what it says
  * wrongly is only a wrong answer.
  *
- * What is returned is a number and outlives the file. One thread at a time.
+ * What is returned is a number and outlives the file, but for code. One thread at a time.
  */
 #pragma once
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/module.h"
 
@@ -33,6 +34,10 @@ uint64_t function_starts_address(const struct function_starts *f, uint64_t offse
  */
 void function_starts_jumps(const struct function_starts *f, uint64_t start,
                            bool (*visit)(void *context, uint64_t to), void *context);
+
+/* The code from START on, where a function begins: up to the next one or the end of its section,
+   and at most MAX bytes. Lives until the file is closed; empty if there is none. */
+struct bytes function_starts_code(const struct function_starts *f, uint64_t start, size_t max);
 
 /* How many functions and parts of functions there are, and where one begins; by address. */
 size_t function_starts_count(const struct function_starts *f);
