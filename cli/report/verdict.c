@@ -318,10 +318,12 @@ static double price_of_op(const struct verdict_facts *f, const struct op_row *op
 }
 
 // Whether PRICE, of a place, is more than FINDING explains. One that is AT that place says why it
-// takes long, and stands for it if it explains most of it.
+// takes long, and stands for it if it explains most of it, whatever part of that could be saved.
 static bool outranks(double price, const struct finding *finding, bool at)
 {
-	return (at ? STANDS_FOR : 1) * price > (double)finding->saving_ns;
+	double part = at && finding->rule->part > 0 ? finding->rule->part : 1;
+
+	return (at ? STANDS_FOR : 1) * price > (double)finding->saving_ns / part;
 }
 
 static bool is_in(const struct finding *finding, const char *function, const char *file)

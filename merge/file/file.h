@@ -14,7 +14,7 @@ struct error;
 struct run;
 
 #define FILE_APPLICATION_ID 0x424e454b /* "BNEK" */
-#define FILE_SCHEMA         26
+#define FILE_SCHEMA         27
 #define FILE_BYTES_MAX      (INT64_C(1) << 30)
 /* The most nodes, cells, locations, places, texts. */
 #define FILE_ROWS_MAX (1u << 22)
@@ -27,7 +27,7 @@ struct run;
 #define NODE_DELTAS     0x0
 #define CELL_WIDTH      6
 #define CELL_DELTAS     0x5
-#define LOCATION_WIDTH  6
+#define LOCATION_WIDTH  7
 #define LOCATION_DELTAS 0x2
 #define PLACE_WIDTH     5
 #define PLACE_DELTAS    0x7

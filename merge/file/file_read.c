@@ -236,7 +236,7 @@ static int take_op_location(struct file_reader *r, struct columns *c, uint32_t r
 	uint32_t id;
 
 	if (!profile_op(r->profile, frame.address) || *columns_at(c, 0, row) ||
-	    *columns_at(c, 3, row) != 1 || *columns_at(c, 5, row))
+	    *columns_at(c, 3, row) != 1 || *columns_at(c, 5, row) || *columns_at(c, 6, row))
 		return file_reader_damaged(r, "an op in a stack cannot be");
 	return add_location(r, frame, &id);
 }
@@ -247,6 +247,7 @@ static int take_location(struct file_reader *r, struct columns *c, uint32_t row)
 	uint64_t module = *columns_at(c, 0, row), kind = *columns_at(c, 2, row);
 	uint64_t named = *columns_at(c, 3, row);
 	uint64_t first = *columns_at(c, 4, row), count = *columns_at(c, 5, row);
+	uint64_t loop = *columns_at(c, 6, row);
 
 	// A place belongs to one location, so they cannot be more than there are.
 	r->places_used += count;
@@ -256,7 +257,8 @@ static int take_location(struct file_reader *r, struct columns *c, uint32_t row)
 		return file_reader_damaged(r, "a Python function cannot be");
 	if (module > modules_count(r->profile->modules) || kind < FRAME_EXACT ||
 	    kind > FRAME_MODULE || named > 1 || count > UINT16_MAX || first > l->place_count ||
-	    count > l->place_count - first || r->places_used > l->place_count)
+	    count > l->place_count - first || r->places_used > l->place_count ||
+	    loop > strings_count(r->profile->strings))
 		return file_reader_damaged(r, "an address cannot be");
 	struct frame frame = { *columns_at(c, 1, row), (uint32_t)module, (uint32_t)kind };
 	uint32_t id;
@@ -267,6 +269,7 @@ static int take_location(struct file_reader *r, struct columns *c, uint32_t row)
 	location->named |= named;
 	location->first_place = (uint32_t)first;
 	location->place_count = (uint16_t)count;
+	location->loop = (uint32_t)loop;
 	return 0;
 }
 

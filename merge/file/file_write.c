@@ -204,6 +204,7 @@ static void fill_location(const struct file_writer *w, const void *context, uint
 	*columns_at(c, 3, at) = location->named;
 	*columns_at(c, 4, at) = location->first_place;
 	*columns_at(c, 5, at) = location->place_count;
+	*columns_at(c, 6, at) = location->loop;
 }
 
 // A parent by its distance, which is mostly 1.

@@ -90,6 +90,14 @@ static struct place *translate_places(struct merger *m, const struct location *l
 	return places;
 }
 
+// A place that several parts have is in the loop that the first of them found.
+static bool add_loop(struct merger *m, uint32_t id, const struct location *location)
+{
+	struct location *kept = &m->profile->locations.locations[id - 1];
+
+	return kept->loop || merger_text(m, location->loop, &kept->loop);
+}
+
 static uint32_t add_location(struct merger *m, const struct location *location)
 {
 	struct locations *all = &m->profile->locations;
@@ -105,6 +113,8 @@ static uint32_t add_location(struct merger *m, const struct location *location)
 	if (goes_by_name(m, location))
 		frame.address = hash_of_places(places, location->place_count);
 	uint32_t id = locations_add(all, frame);
+	if (id && !add_loop(m, id, location))
+		return 0;
 	if (!id || !location->named)
 		return id;
 	// What needs no symbols is named from the start, but not yet by its name.

@@ -198,6 +198,13 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err
  */
 void profile_ask_early(struct profile *p, struct early *early);
 
+/*
+ * Finds what kind of loop the hottest functions of the user's own spend their time in, by their
+ * machine code. Of a run that has just been recorded and named. Where it cannot be known, or there
+ * is no memory, nothing is.
+ */
+void profile_find_loops(struct profile *p, struct symbolizer *s);
+
 bool profile_is_symbolized(const struct profile *p);
 
 /* Keeps how the source files of all that is named are now. Of a run that has just been recorded.

@@ -598,6 +598,14 @@ static void name_cubin_lines(struct profile *p, const char *directory, uint64_t 
 		                       &err);
 }
 
+static int name_with(struct profile *p, struct symbolizer *s, struct error *err)
+{
+	if (profile_symbolize(p, s, err) < 0)
+		return -1;
+	profile_find_loops(p, s);
+	return 0;
+}
+
 static int name_addresses(struct recording *r, void (*progress)(void *context, const char *what),
                           void *context, struct error *err)
 {
@@ -610,11 +618,11 @@ static int name_addresses(struct recording *r, void (*progress)(void *context, c
 
 	if (!r->early) {
 		cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, err);
-		return s ? profile_symbolize(r->profile, s, err) : -1;
+		return s ? name_with(r->profile, s, err) : -1;
 	}
 	struct symbolizer *s = early_finish(r->early);
 	symbolizer_set_progress(s, progress, context);
-	int failed = profile_symbolize(r->profile, s, err);
+	int failed = name_with(r->profile, s, err);
 	symbolizer_set_progress(s, NULL, NULL);
 	return failed;
 }
@@ -652,5 +660,5 @@ int recording_name_checkpoint(struct profile *p, bool debuginfod,
 	};
 	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, err);
 
-	return s ? profile_symbolize(p, s, err) : -1;
+	return s ? name_with(p, s, err) : -1;
 }

@@ -34,14 +34,16 @@ struct step_of {
 	uint32_t callee; // string: the outermost function below that place
 	bool openmp;     // of a runtime of OpenMP's
 	bool python, interpreter, called;
-	bool unoptimized; // the innermost place
-	bool large;       // an op, see LARGE_NS
+	bool unoptimized;   // the innermost place
+	bool large;         // an op, see LARGE_NS
+	uint32_t loop;      // string: what is known of the loop around it
+	activity_set loops; // the same as an activity
 };
 
 // The same of a whole path.
 struct state {
 	activity_set doing;
-	uint32_t place, around, callee, op;
+	uint32_t place, around, callee, op, loop;
 	bool large; // an op around it, called at that place, is large()
 };
 
@@ -119,8 +121,9 @@ static uint64_t hash_of_state(const struct state *state)
 {
 	uint64_t doing = hash_pair((uint64_t)(state->doing >> 64), (uint64_t)state->doing);
 
-	return hash_pair(hash_pair(doing, (uint64_t)state->op << 32 | state->around),
-	                 (uint64_t)state->place << 32 | state->callee);
+	return hash_pair(
+		hash_pair(hash_pair(doing, state->loop), (uint64_t)state->op << 32 | state->around),
+		(uint64_t)state->place << 32 | state->callee);
 }
 
 static struct activity_time *add_time(struct asking *a, const struct state *state)
@@ -133,7 +136,7 @@ static struct activity_time *add_time(struct asking *a, const struct state *stat
 		struct activity_time *time = &answer->times[a->times.slots[at] - 1];
 		if (time->doing == state->doing && time->place == state->place &&
 		    time->around == state->around && time->callee == state->callee &&
-		    time->op == state->op)
+		    time->op == state->op && time->loop == state->loop)
 			return time;
 	}
 	if (!array_reserve(&answer->times, &a->time_capacity, answer->time_count + 1))
@@ -144,6 +147,7 @@ static struct activity_time *add_time(struct asking *a, const struct state *stat
 		.around = state->around,
 		.callee = state->callee,
 		.op = state->op,
+		.loop = state->loop,
 	};
 	hash_insert(&a->times, at, key, (uint32_t)answer->time_count);
 	if (!hash_make_room(&a->times))
@@ -316,6 +320,11 @@ static bool take_location(struct asking *a, uint32_t id)
 		step->doing = ACTIVITY(KERNEL);
 	for (uint32_t i = location->place_count; ok && i > 0; i--)
 		ok = take_place(a, location, &places[i - 1], step);
+	struct loop_fact fact;
+	if (loop_fact_parse(profile_string(a->profile, location->loop), &fact)) {
+		step->loop = location->loop;
+		step->loops = (activity_set)1 << (ACTIVITY_IN_LOOP + fact.kind);
+	}
 	return ok;
 }
 
@@ -378,8 +387,10 @@ static void take_node(struct asking *a, uint32_t id)
 	// What a function of Python's was called by is no work on lists or strings any more.
 	if (step->python)
 		state->doing &= ~PLAIN_WORK;
-	state->doing = ((state->doing | step->doing) & ~(ACTIVITY(PYTHON) | ACTIVITY(DEBUG))) |
-	               python | (step->unoptimized ? ACTIVITY(DEBUG) : 0);
+	const activity_set own = ACTIVITY(PYTHON) | ACTIVITY(DEBUG) | ACTIVITIES_IN_LOOPS;
+	state->doing = ((state->doing | step->doing) & ~own) | python | step->loops |
+	               (step->unoptimized ? ACTIVITY(DEBUG) : 0);
+	state->loop = step->loop;
 	// An element at the end of a list comes without moving the others.
 	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
 		state->doing |= ACTIVITY(SHIFT);

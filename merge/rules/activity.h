@@ -16,6 +16,7 @@
 
 #include "base/metric.h"
 #include "merge/query/query.h"
+#include "symbolize/loop/loop_fact.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,7 +92,9 @@ enum activity {
 	ACTIVITY_LOADER,      /* a data loader of PyTorch's, and all that it runs */
 	ACTIVITY_WORKER,      /* one of its workers, and all that it runs */
 	ACTIVITY_COMPILE,     /* a compiler that the program runs, see compiling.h */
-	ACTIVITY_COUNT
+	/* In the user's own code: a bit each for enum loop_kind, symbolize/loop/loop_fact.h. */
+	ACTIVITY_IN_LOOP = 96,
+	ACTIVITY_COUNT = ACTIVITY_IN_LOOP + LOOP_KINDS
 };
 
 /* Any of them at once: a bit each. */
@@ -108,7 +111,11 @@ _Static_assert(ACTIVITY_COUNT <= 8 * sizeof(activity_set), "a bit each");
 /* These go on there, too, and are charged to what runs within them. */
 #define ACTIVITIES_WITHIN ACTIVITY(CALLBACK)
 
-#define ACTIVITY_NO_PLACE UINT32_MAX
+/* These are what the innermost function does itself. */
+#define ACTIVITY_OF_LOOP(kind) ((activity_set)1 << (ACTIVITY_IN_LOOP + LOOP_##kind))
+#define ACTIVITIES_IN_LOOPS    (((((activity_set)1) << LOOP_KINDS) - 1) << ACTIVITY_IN_LOOP)
+
+#define ACTIVITY_NO_PLACE      UINT32_MAX
 
 /* Where the user's own code stands. */
 struct activity_place {
@@ -124,6 +131,7 @@ struct activity_time {
 	uint32_t around; /* the place that has begun the outermost of ACTIVITIES_AROUND */
 	uint32_t op;     /* the innermost that was open; 0: none */
 	uint32_t callee; /* the outermost function that is not the user's: string, 0 if none */
+	uint32_t loop;   /* what is known of the loop that runs: string, 0 if nothing */
 	uint64_t ns[METRIC_COUNT];          /* of all threads */
 	uint64_t critical_ns[METRIC_COUNT]; /* of wall time, or else of the critical one */
 	uint64_t thread_cpu_ns;             /* of the critical thread itself, on CPUs */

@@ -86,6 +86,9 @@ void finding_place(const char *function, const char *file, int line, char *buffe
 /* "torch (train.py:3)", if that is most of the imports; else false. */
 bool evidence_import(const struct evidence *evidence, char *buffer, size_t size);
 
+/* What a few samples weigh: less is no share of anything. */
+uint64_t evidence_least_ns(const struct evidence *evidence);
+
 /* Sets the fact. Returns MEASURED. */
 enum measured finding_say(struct finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -117,7 +120,7 @@ enum measured measure_doing(const struct evidence *evidence, const struct rule *
 /* The tables. */
 extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_start[], rules_waste[],
 	rules_memory[], rules_io[], rules_python[], rules_ops[], rules_gpu[], rules_ranks[],
-	rules_compiling[];
+	rules_compiling[], rules_loops[];
 extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_start_count,
 	rules_waste_count, rules_memory_count, rules_io_count, rules_python_count, rules_ops_count,
-	rules_gpu_count, rules_ranks_count, rules_compiling_count;
+	rules_gpu_count, rules_ranks_count, rules_compiling_count, rules_loops_count;

@@ -170,8 +170,7 @@ static void describe(const struct evidence *e, const struct rule *rule, bool cri
 	            called);
 }
 
-// Less than a few samples is no share of anything.
-static uint64_t least_ns(const struct evidence *e)
+uint64_t evidence_least_ns(const struct evidence *e)
 {
 	return e->run->frequency_hz ? FEW_SAMPLES * NS_PER_SEC / e->run->frequency_hz : 0;
 }
@@ -189,7 +188,7 @@ enum measured measure_doing(const struct evidence *e, const struct rule *rule,
 		critical_ns += critical[i].ns;
 		cpu_ns += cpu[i].ns;
 	}
-	if ((critical_ns > cpu_ns ? critical_ns : cpu_ns) < least_ns(e))
+	if ((critical_ns > cpu_ns ? critical_ns : cpu_ns) < evidence_least_ns(e))
 		return MEASURED_NOTHING;
 	struct finding one = *finding;
 	evidence_weigh(e, critical_ns, 0, &one);

@@ -20,6 +20,7 @@ static const struct {
 	{ rules_cpu, &rules_cpu_count },
 	{ rules_start, &rules_start_count },
 	{ rules_waste, &rules_waste_count },
+	{ rules_loops, &rules_loops_count },
 	{ rules_memory, &rules_memory_count },
 	{ rules_io, &rules_io_count },
 	{ rules_python, &rules_python_count },

@@ -136,7 +136,8 @@ const struct rule rules_waste[] = {
 	  .threshold = 10,
 	  .title = "busy waiting",
 	  .formula =
-	          "CPU time in spin locks and sched_yield(), as a share of the critical thread's "
+	          "CPU time in spin locks, in sched_yield(), and in loops of the user's own that only "
+	          "re-read one memory address until it changes, as a share of the critical thread's "
 	          "time, or of all CPU time where that is more",
 	  .why = "The spinning CPU is missing where the work is done.",
 	  .advice = "Wait for the event itself: a condition variable, a semaphore, a futex, "
@@ -144,7 +145,7 @@ const struct rule rules_waste[] = {
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .within = { "CPU-SYS", "CPU-IMBALANCE" },
-	  .doing = ACTIVITY(SPIN),
+	  .doing = ACTIVITY(SPIN) | ACTIVITY_OF_LOOP(WAIT),
 	  .not_doing = ACTIVITY(BARRIER) | ACTIVITY(BLAS),
 	  .metrics = ON_CPU,
 	  // Threads of libraries spin for a while before they sleep, by no choice of the user.

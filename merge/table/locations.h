@@ -35,6 +35,8 @@ struct location {
 	bool named;      /* looked up; the chain may still be empty */
 	uint16_t place_count;
 	uint32_t first_place;
+	uint32_t loop; /* string: what is known of the loop around it, symbolize/loop/loop_fact.h;
+	                  0: nothing */
 };
 
 struct locations {

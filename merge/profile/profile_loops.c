@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// profile_find_loops(): the code of the functions that have most samples, one file a module.
+#include "base/error.h"
+#include "base/origin.h"
+#include "merge/profile/profile_data.h"
+#include "symbolize/elf/function_start.h"
+#include "symbolize/loop/insn.h"
+#include "symbolize/loop/loop.h"
+#include "symbolize/symbolizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CODE_BYTES_MAX (8 * LOOP_CODE_MAX) // of all functions; a byte takes some 0.2 us
+#define LEAST_SHARE    0.02 // of all CPU time: in less, a loop is nobody's bottleneck
+#define TEXT_SIZE      4200 // of a fact: a path, and some numbers
+
+// A sampled address.
+struct spot {
+	uint32_t module, location;
+	uint64_t address, ns;
+};
+
+// The samples of one function.
+struct function {
+	struct spot *spots;
+	size_t count;
+	uint64_t start, ns;
+};
+
+struct search {
+	struct profile *profile;
+	struct symbolizer *symbolizer;
+	struct spot *spots;
+	size_t count;
+	uint64_t least_ns;
+	size_t code_bytes; // that were looked at
+};
+
+// CPU time by the location that it was spent at, [location - 1].
+static uint64_t *self_times(const struct profile *p, uint64_t *all)
+{
+	uint64_t *ns = calloc((size_t)p->locations.count + 1, sizeof(*ns));
+
+	*all = 0;
+	for (uint32_t i = 0; ns && i < p->cells.count; i++) {
+		const struct cell *cell = &p->cells.cells[i];
+		const struct path_node *node = profile_node(p, cell->node);
+		if (cell->metric != METRIC_ON_CPU || !node->parent)
+			continue;
+		ns[node->location - 1] += cells_whole(&p->cells, cell);
+		*all += cells_whole(&p->cells, cell);
+	}
+	return ns;
+}
+
+static bool is_wanted(const struct profile *p, const struct location *location)
+{
+	const struct module *module = modules_get(p->modules, location->module);
+
+	return module && module->kind == MODULE_ELF &&
+	       (location->kind == FRAME_EXACT || location->kind == FRAME_CALLED_EXACT) &&
+	       !origin_is_foreign(module->path, NULL);
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct spot *left = a, *right = b;
+
+	if (left->module != right->module)
+		return left->module < right->module ? -1 : 1;
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+static bool collect_spots(struct search *search)
+{
+	const struct profile *p = search->profile;
+	uint64_t all;
+	cleanup_free uint64_t *ns = self_times(p, &all);
+
+	search->least_ns = (uint64_t)(LEAST_SHARE * (double)all);
+	search->spots = ns ? calloc((size_t)p->locations.count + 1, sizeof(*search->spots)) : NULL;
+	for (uint32_t id = 1; search->spots && id <= p->locations.count; id++) {
+		const struct location *location = locations_get(&p->locations, id);
+		if (ns[id - 1] && ns[id - 1] <= all && is_wanted(p, location))
+			search->spots[search->count++] =
+				(struct spot){ location->module, id, location->address,
+				               ns[id - 1] };
+	}
+	if (search->count)
+		qsort(search->spots, search->count, sizeof(*search->spots), by_address);
+	return search->count > 0;
+}
+
+// By the CPU that this runs on, which is the one that the program ran on.
+static uint32_t vector_bytes(void)
+{
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx512f"))
+		return 64;
+	return __builtin_cpu_supports("avx2") ? 32 : 16;
+#else
+	return 0;
+#endif
+}
+
+// The text of a loop's fact, with the line of the jump that closes it.
+static uint32_t keep_fact(struct search *search, const struct function *function,
+                          const struct loop_found *found)
+{
+	const struct module *module =
+		modules_get(search->profile->modules, function->spots[0].module);
+	uint64_t address = function->start + found->jump;
+	struct loop_fact fact = found->fact;
+	struct symbol_chain chain = { 0 };
+	struct error ignored;
+	char text[TEXT_SIZE];
+
+	if (symbolizer_resolve(search->symbolizer, module, &address, 1, &chain, &ignored) < 0)
+		chain.count = 0;
+	// The innermost that is the user's own: a loop of the standard library's stands where that
+	// is called.
+	for (uint32_t i = 0; i < chain.count && !fact.file; i++) {
+		const struct symbol *symbol = &chain.symbols[i];
+		if (symbol->line <= 0 || !symbol->file ||
+		    origin_is_foreign(module->path, symbol->file))
+			continue;
+		fact.line = (uint32_t)symbol->line;
+		fact.file = symbol->file;
+	}
+	if (!loop_fact_print(&fact, text, sizeof(text)))
+		return 0;
+	return strings_add(search->profile->strings, text);
+}
+
+// Marks all that was sampled in the loop that found[FIRST] is in.
+static void mark_loop(struct search *search, const struct function *function,
+                      struct loop_found *found, size_t first)
+{
+	struct loop_found loop = found[first];
+	uint64_t ns = 0;
+
+	for (size_t i = first; i < function->count; i++)
+		ns += found[i].jump == loop.jump ? function->spots[i].ns : 0;
+	uint32_t text = ns >= search->least_ns ? keep_fact(search, function, &loop) : 0;
+	for (size_t i = first; i < function->count; i++) {
+		if (found[i].jump != loop.jump)
+			continue;
+		search->profile->locations.locations[function->spots[i].location - 1].loop = text;
+		found[i].fact.kind = LOOP_NONE;
+	}
+}
+
+static void find_kinds(struct search *search, const struct function *function, struct bytes code)
+{
+	cleanup_free struct loop_sample *samples = calloc(function->count, sizeof(*samples));
+	cleanup_free struct loop_found *found = calloc(function->count, sizeof(*found));
+
+	if (!samples || !found || !code.size)
+		return;
+	for (size_t i = 0; i < function->count; i++) {
+		uint64_t at = function->spots[i].address - function->start;
+		samples[i] = (struct loop_sample){ at < code.size ? (uint32_t)at : UINT32_MAX,
+			                           function->spots[i].ns };
+	}
+	if (!loops_find(code, samples, function->count, vector_bytes(), found))
+		return;
+	for (size_t i = 0; i < function->count; i++)
+		if (found[i].fact.kind != LOOP_NONE)
+			mark_loop(search, function, found, i);
+}
+
+// The kinds are found while the module's file is open: what is hot in one is looked at there.
+static void look_at(struct search *search, struct function *function,
+                    const struct function_starts *starts)
+{
+	if (function->ns < search->least_ns)
+		return;
+	struct bytes code = function_starts_code(starts, function->start, LOOP_CODE_MAX);
+	if (code.size > CODE_BYTES_MAX - search->code_bytes)
+		return;
+	search->code_bytes += code.size;
+	find_kinds(search, function, code);
+}
+
+static void look_at_module(struct search *search, struct spot *spots, size_t count)
+{
+	const struct module *module = modules_get(search->profile->modules, spots[0].module);
+	cleanup(function_starts) struct function_starts *starts = function_starts_open(module);
+	struct function function = { 0 };
+
+	for (size_t i = 0; starts && i < count; i++) {
+		uint64_t start = function_starts_find(starts, spots[i].address);
+		if (!function.count || start != function.start) {
+			if (function.count && function.start)
+				look_at(search, &function, starts);
+			function = (struct function){ &spots[i], 0, start, 0 };
+		}
+		function.count++;
+		function.ns += spots[i].ns;
+	}
+	if (starts && function.count && function.start)
+		look_at(search, &function, starts);
+}
+
+void profile_find_loops(struct profile *p, struct symbolizer *s)
+{
+	struct search search = { .profile = p, .symbolizer = s };
+
+	if (!insn_decoder() || !collect_spots(&search)) {
+		free(search.spots);
+		return;
+	}
+	for (size_t first = 0, end; first < search.count; first = end) {
+		uint64_t ns = 0;
+		for (end = first;
+		     end < search.count && search.spots[end].module == search.spots[first].module;
+		     end++)
+			ns += search.spots[end].ns;
+		if (ns >= search.least_ns)
+			look_at_module(&search, search.spots + first, end - first);
+	}
+	free(search.spots);
+}
