@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols
-        function_start jit_compiler jit_map jitdump line_program symbolizer)
+        function_start jit_compiler jit_map jitdump line_program loop loop_fact symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
 unit(debug_package LIBS symbolize tracer_test_support)
@@ -19,7 +19,7 @@ target_link_options(symbolizer_memory_test PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup)
 
 foreach(target cubin elf_notes function_start jit_map jitdump kallsyms kallsyms_cache line_program
-        symbolizer)
+        loop symbolizer)
   fuzz(${target} LIBS symbolize)
 endforeach()
 
@@ -29,8 +29,14 @@ foreach(tool symbol_dump elf_mutation)
   add_executable(${tool} oracle/${tool}.c)
   target_link_libraries(${tool} PRIVATE flags symbolize)
 endforeach()
+add_executable(loop_dump loops/loop_dump.c)
+target_link_libraries(loop_dump PRIVATE flags symbolize)
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND AND NOT FUZZ)
+  add_test(NAME loop_kinds COMMAND ${Python3_EXECUTABLE}
+    ${CMAKE_CURRENT_SOURCE_DIR}/loops/run.py $<TARGET_FILE:loop_dump>
+    ${CMAKE_CURRENT_SOURCE_DIR}/loops/kinds.c)
+  set_tests_properties(loop_kinds PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
   set(oracle ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/oracle/symbol_oracle.py)
   add_test(NAME symbol_oracle COMMAND ${oracle} $<TARGET_FILE:symbol_dump> --fast)
   add_test(NAME elf_mutation COMMAND ${oracle} $<TARGET_FILE:elf_mutation> --fast --mutate)

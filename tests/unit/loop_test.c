@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Kinds that compilers' code has are tested by tests/loops; this is code byte by byte.
+#include "symbolize/loop/loop.h"
+
+#include "symbolize/loop/insn.h"
+#include "tests/support/expect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// mov (%rdi),%rdi; test %rdi,%rdi; jne: a list is walked.
+static const uint8_t walk[] = { 0x48, 0x8b, 0x3f, 0x48, 0x85, 0xff, 0x75, 0xf8, 0xc3 };
+// nop; divsd %xmm1,%xmm0; inc %rax; cmp %rsi,%rax; nop (7 times); jne
+static const uint8_t divide[] = { 0x90, 0xf2, 0x0f, 0x5e, 0xc1, 0x48, 0xff, 0xc0, 0x48, 0x39, 0xf0,
+	                          0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x75, 0xec, 0xc3 };
+
+static enum loop_kind kind_of(const uint8_t *code, size_t size, uint32_t at)
+{
+	const struct loop_sample sample = { at, 100 };
+	struct loop_found found;
+
+	// A copy of just that size, so that sanitizers see what is read beyond.
+	uint8_t *copy = malloc(size + !size);
+	cr_assert(copy != NULL);
+	memcpy(copy, code, size);
+	cr_assert(loops_find((struct bytes){ copy, size }, &sample, 1, 32, &found));
+	free(copy);
+	return found.fact.kind;
+}
+
+static void need_decoder(void)
+{
+	if (!insn_decoder())
+		cr_skip("built without Zydis");
+}
+
+Test(loop, a_walk_along_a_list)
+{
+	need_decoder();
+	cr_expect(eq(int, kind_of(walk, sizeof(walk), 3), LOOP_CHASE));
+}
+
+Test(loop, a_sample_outside_of_the_loop_has_no_kind)
+{
+	need_decoder();
+	cr_expect(eq(int, kind_of(walk, sizeof(walk), 8), LOOP_NONE));
+	cr_expect(eq(int, kind_of(walk, sizeof(walk), 1), LOOP_NONE), "within an instruction");
+	cr_expect(eq(int, kind_of(walk, sizeof(walk), 4711), LOOP_NONE), "beyond the code");
+}
+
+Test(loop, divisions_count_where_samples_are_at_them)
+{
+	need_decoder();
+	cr_expect(eq(int, kind_of(divide, sizeof(divide), 5), LOOP_DIVIDE));
+	cr_expect(eq(int, kind_of(divide, sizeof(divide), 14), LOOP_NONE));
+}
+
+Test(loop, code_that_is_cut_off)
+{
+	for (size_t size = 0; size < sizeof(walk) - 1; size++)
+		cr_expect(eq(int, kind_of(walk, size, 0), LOOP_NONE), "%zu bytes", size);
+}
+
+// A loop that is entered in its middle as well is none that anything is said of.
+Test(loop, a_loop_with_two_entries)
+{
+	// test %esi,%esi; je to the test of walk; then walk
+	uint8_t code[4 + sizeof(walk)] = { 0x85, 0xf6, 0x74, 0x03 };
+
+	need_decoder();
+	memcpy(code + 4, walk, sizeof(walk));
+	cr_expect(eq(int, kind_of(code, sizeof(code), 7), LOOP_NONE));
+}
+
+Test(loop, jumps_without_end_take_a_bounded_time)
+{
+	static uint8_t code[LOOP_CODE_MAX];
+
+	// Each leads back to the first: loops within loops.
+	for (size_t at = 0; at + 6 <= sizeof(code); at += 6) {
+		int32_t back = -(int32_t)(at + 6);
+		code[at] = 0x0f;
+		code[at + 1] = 0x85;
+		memcpy(code + at + 2, &back, sizeof(back));
+	}
+	cr_expect(eq(int, kind_of(code, sizeof(code), 6), LOOP_NONE));
+	// Each leads back to itself, or to the one before.
+	for (size_t at = 0; at + 2 <= sizeof(code); at += 2) {
+		code[at] = 0x75;
+		code[at + 1] = at % 4 ? 0xfc : 0xfe;
+	}
+	kind_of(code, sizeof(code), 6);
+}
