@@ -35,6 +35,13 @@ foreach(name by_value endl exceptions regex shared_pointer sorting string_stream
   fault_program(${name}_cc ${name}.cc)
   fault(${name}_cc ${name}.cc fault_${name}_cc)
 endforeach()
+# What kind of loop is hot takes a decoder of its machine code.
+if(TARGET Zydis)
+  foreach(name bytes divisor flag linear one_sum scalar strided walk)
+    fault_program(${name} ${name}.c)
+    fault(${name} ${name}.c fault_${name})
+  endforeach()
+endif()
 fault_program(debug_build debug_build.c -O0)
 fault_program(optimized_build debug_build.c)
 fault(debug_build debug_build.c fault_debug_build fault_optimized_build)

@@ -51,7 +51,8 @@ foreach(module
   unit(${module} LIBS merge_fixture merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
-foreach(module finding finding_compiling finding_cpu finding_io finding_memory finding_ops finding_python finding_quality
+foreach(module finding finding_compiling finding_cpu finding_io finding_loops
+        finding_memory finding_ops finding_python finding_quality
         merger_meetings)
   unit(${module} LIBS finding_fixture merge_fixture
     merge PkgConfig::SQLITE PkgConfig::ZLIB)

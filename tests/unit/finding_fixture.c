@@ -2,6 +2,7 @@
 #include "tests/unit/finding_fixture.h"
 
 #include "base/error.h"
+#include "merge/profile/profile_data.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -59,7 +60,17 @@ const struct rule_answer *answer_of_rule(const struct findings *findings, const 
 	return &findings->answers[rule_find(id)];
 }
 
-static void plant(const struct planted *planted, uint64_t ms)
+void put_in_loop(uint32_t line, const char *fact)
+{
+	struct locations *l = &f.profile->locations;
+
+	for (uint32_t i = 0; i < l->count; i++)
+		if (l->locations[i].place_count &&
+		    locations_places(l, &l->locations[i])[0].line == line)
+			l->locations[i].loop = strings_add(f.profile->strings, fact);
+}
+
+static void plant(const struct planted *planted, const char *fact, uint64_t ms)
 {
 	add(&f, 1, planted->metric, ms, planted->stack);
 	f.now_ns += ms * MS;
@@ -68,21 +79,28 @@ static void plant(const struct planted *planted, uint64_t ms)
 		f.now_ns += 10 * MS;
 	}
 	finish(1000, 2);
+	if (fact)
+		put_in_loop((uint32_t)planted->line, fact);
 }
 
 void expect_planted(const struct planted *planted)
+{
+	expect_planted_in(planted, NULL);
+}
+
+void expect_planted_in(const struct planted *planted, const char *fact)
 {
 	const struct rule *rule = rule_at(rule_find(planted->id));
 
 	end();
 	begin();
-	plant(planted, (uint64_t)(rule->threshold * 10));
+	plant(planted, fact, (uint64_t)(rule->threshold * 10));
 	cleanup(findings) struct findings *silent = look(NULL);
 	cr_expect_null(finding_of(silent, planted->id), "%s: at its threshold", planted->id);
 	cr_expect_eq(answer_of_rule(silent, planted->id)->state, RULE_SILENT, "%s", planted->id);
 	end();
 	begin();
-	plant(planted, (uint64_t)(rule->threshold * 10) + 2);
+	plant(planted, fact, (uint64_t)(rule->threshold * 10) + 2);
 	cleanup(findings) struct findings *fired = look(NULL);
 	const struct finding *finding = finding_of(fired, planted->id);
 	cr_assert(finding != NULL, "%s: above its threshold", planted->id);

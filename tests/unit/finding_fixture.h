@@ -32,8 +32,14 @@ struct planted {
 	int line;
 };
 
+/* All that stands at LINE is in the loop FACT. Once it is named. */
+void put_in_loop(uint32_t line, const char *fact);
+
 /* It is silent at its threshold, and fires above it. */
 void expect_planted(const struct planted *planted);
+
+/* The same where the line is in the loop FACT. */
+void expect_planted_in(const struct planted *planted, const char *fact);
 
 /* Calls of an op of NVTX's for MS ms each, now. */
 void call(const char *name, uint64_t ms);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// What rules say of loops, by what is known of their machine code.
+#include "tests/unit/finding_fixture.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+TestSuite(finding_loops, .init = begin, .fini = end);
+
+#define HOT "main a.c:3 > hot a.c:20"
+
+Test(finding_loops, each_kind_has_its_rule)
+{
+	static const struct {
+		struct planted planted;
+		const char *fact;
+	} table[] = {
+		{ { "CPU-CHASE", METRIC_ON_CPU, HOT, 20 }, "chase 0 0 20 a.c" },
+		{ { "CPU-STRIDE", METRIC_ON_CPU, HOT, 20 }, "stride 8192 0 20 a.c" },
+		{ { "CPU-DIV", METRIC_ON_CPU, HOT, 20 }, "divide 0 2 20 a.c" },
+		{ { "CPU-SEARCH", METRIC_ON_CPU, HOT, 20 }, "search 4 0 20 a.c" },
+		{ { "CPU-COPY", METRIC_ON_CPU, HOT, 20 }, "copy 1 1 20 a.c" },
+		{ { "CPU-SUM", METRIC_ON_CPU, HOT, 20 }, "sum 0 0 20 a.c" },
+		{ { "CPU-SCALAR", METRIC_ON_CPU, HOT, 20 }, "scalar 0 1 20 a.c" },
+		{ { "CPU-NARROW", METRIC_ON_CPU, HOT, 20 }, "narrow 16 32 20 a.c" },
+		{ { "CPU-SPIN", METRIC_ON_CPU, HOT, 20 }, "wait 0 0 20 a.c" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		expect_planted_in(&table[i].planted, table[i].fact);
+}
+
+static void run_in_loop(const char *stack, const char *fact)
+{
+	add(&f, 1, METRIC_ON_CPU, 800, stack);
+	add(&f, 1, METRIC_ON_CPU, 200, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	put_in_loop(20, fact);
+}
+
+Test(finding_loops, says_what_the_loop_does_and_at_which_line)
+{
+	// The line is the loop's, not that of the sample.
+	run_in_loop(HOT, "stride 8192 0 19 raster.c");
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-STRIDE");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->fact,
+	                 "strided memory access: 80 % of the main thread's time, most in a loop of "
+	                 "hot (raster.c:19) that loads with a stride of 8 KB");
+	cr_expect_eq(finding->line, 19);
+	cr_expect_str_eq(finding->file, "raster.c");
+	cr_expect_eq(finding->saving_ns, 400 * MS);
+}
+
+Test(finding_loops, advice_by_what_divides)
+{
+	static const struct {
+		const char *fact, *advice;
+	} table[] = {
+		{ "divide 0 0 20 a.c", "reciprocal, computed once" },
+		{ "divide 0 1 20 a.c", "32-bit operands" },
+		{ "divide 0 2 20 a.c", "libdivide" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		run_in_loop(HOT, table[i].fact);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-DIV");
+		cr_assert(finding != NULL);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+		end();
+		begin();
+	}
+}
+
+// What another rule knows is the better answer.
+Test(finding_loops, unoptimized_code_is_that_and_no_loop)
+{
+	run_in_loop("main a.c:3 > %hot a.c:20", "scalar 0 1 20 a.c");
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-SCALAR"));
+	cr_expect(finding_of(findings, "CPU-DEBUG") != NULL);
+}
+
+// The loop's time is what its own instructions take.
+Test(finding_loops, what_a_loop_calls_is_not_its_own)
+{
+	add(&f, 1, METRIC_ON_CPU, 800, "main a.c:3 > hot a.c:20 > read@libc");
+	add(&f, 1, METRIC_ON_CPU, 200, HOT);
+	finish(1000, 2);
+	put_in_loop(20, "chase 0 0 20 a.c");
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-CHASE"));
+}
+
+Test(finding_loops, a_damaged_fact_is_none)
+{
+	run_in_loop(HOT, "stride many 0 20 a.c");
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-STRIDE"));
+}
