@@ -87,6 +87,26 @@ static bool is_within(const struct rule *special, const struct rule *general)
 	return false;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+// Another finding, worth a change, names the place of one that is about code itself.
+static const struct finding *stands_before(const struct findings *f, const struct finding *code)
+{
+	for (size_t i = 0; code->rule->otherwise && code->function && i < f->count; i++) {
+		const struct finding *other = &f->items[i];
+		if (!other->rule->otherwise && !other->rule->potential &&
+		    other->rule->subject != RULES_QUALITY && other->severity >= SEVERITY_WARN &&
+		    other->function && strcmp(other->function, code->function) == 0 &&
+		    is_same_text(other->file, code->file) &&
+		    (double)other->saving_ns >= COVERED_SHARE * (double)code->saving_ns)
+			return other;
+	}
+	return NULL;
+}
+
 // Special findings that together say most of what a general one says stand for it: the best of them
 // is named.
 static void cover(struct findings *f)
@@ -106,6 +126,9 @@ static void cover(struct findings *f)
 		}
 		if (best && (double)sum >= COVERED_SHARE * (double)general->saving_ns)
 			general->covered = best->rule;
+		const struct finding *before = stands_before(f, general);
+		if (before)
+			general->covered = before->rule;
 	}
 }
 

@@ -72,6 +72,8 @@ struct rule {
 	const char *part_from; /* where PART comes from, in words; NULL if it is 0 */
 	bool whole_run;        /* else on what is asked for, without the warm-up */
 	bool narrows;          /* WHOLE_RUN; but where a window is asked for, on that */
+	bool otherwise;        /* of code itself: a finding that says why its place runs at all, or
+	                          who waits for it, says more */
 	const char *within[RULE_WITHIN_MAX]; /* ids of more general rules: what this one finds is
 	                                        part of what they find */
 	const char *title;                   /* what it finds, in a few words */

@@ -100,3 +100,30 @@ Test(finding_loops, a_damaged_fact_is_none)
 	cleanup(findings) struct findings *findings = look(NULL);
 	cr_expect_null(finding_of(findings, "CPU-STRIDE"));
 }
+
+// Who waits for the loop's lock says more than what the loop does.
+Test(finding_loops, a_lock_holder_at_the_same_place_comes_first)
+{
+	add(&f, 1, METRIC_ON_CPU, 500, HOT);
+	add(&f, 1, METRIC_OFF_LOCK, 500, "main a.c:3 > hot a.c:20 > pthread_mutex_lock@libc");
+	finish(1000, 2);
+	put_in_loop(20, "divide 0 0 20 a.c");
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *lock = finding_of(findings, "CPU-LOCK");
+	const struct finding *loop = finding_of(findings, "CPU-DIV");
+	cr_assert(lock && loop);
+	cr_expect_null(lock->covered);
+	cr_expect(loop->covered == lock->rule);
+}
+
+Test(finding_loops, a_lock_holder_elsewhere_does_not)
+{
+	add(&f, 1, METRIC_ON_CPU, 500, HOT);
+	add(&f, 1, METRIC_OFF_LOCK, 500, "main a.c:3 > other a.c:30 > pthread_mutex_lock@libc");
+	finish(1000, 2);
+	put_in_loop(20, "divide 0 0 20 a.c");
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *loop = finding_of(findings, "CPU-DIV");
+	cr_assert(loop != NULL);
+	cr_expect_null(loop->covered);
+}
