@@ -60,7 +60,10 @@ bool origin_is_foreign(const char *module, const char *file)
 	if (module && (begins_with_one(module, modules) || holds_one(module, installed) ||
 	               is_runtime(module)))
 		return true;
-	return file && (begins_with_one(file, sources) || holds_one(file, installed));
+	// Compilers write "/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/"
+	// too.
+	return file && (begins_with_one(file, sources) || holds_one(file, installed) ||
+	                strstr(file, "/include/c++/"));
 }
 
 bool origin_is_installed(const char *module)

@@ -22,7 +22,8 @@
 #define EXPLAINED (~(ACTIVITIES_IN_LOOPS | ACTIVITIES_WITHIN))
 
 struct loop_row {
-	uint32_t loop; // string: its fact
+	uint32_t loop;  // string: its fact
+	uint32_t place; // of the user's own, see struct activity_time
 	uint64_t critical_ns, cpu_ns;
 };
 
@@ -46,7 +47,8 @@ static bool add_time(struct loop_rows *loops, const struct activity_time *time)
 	if (at == loops->count) {
 		if (!array_reserve(&loops->rows, &loops->capacity, loops->count + 1))
 			return false;
-		loops->rows[loops->count++] = (struct loop_row){ .loop = time->loop };
+		loops->rows[loops->count++] =
+			(struct loop_row){ .loop = time->loop, .place = time->place };
 	}
 	loops->rows[at].critical_ns += time->critical_ns[METRIC_ON_CPU];
 	loops->rows[at].cpu_ns += time->ns[METRIC_ON_CPU];
@@ -133,6 +135,19 @@ static void describe_loop(const struct loop_fact *fact, char *buffer, size_t siz
 	}
 }
 
+static void take_place(const struct evidence *e, uint32_t index, const char **function,
+                       struct loop_fact *fact)
+{
+	const struct activity_place *place = &e->activities->places[index];
+	const char *name = profile_string(e->profile, place->function);
+
+	if (!name)
+		return;
+	*function = name;
+	fact->file = profile_string(e->profile, place->file);
+	fact->line = place->line;
+}
+
 // FIRST is that of the first row.
 static void add_rows(const struct evidence *e, struct loop_rows *loops, bool critical,
                      struct finding *finding, struct loop_fact *first)
@@ -155,6 +170,9 @@ static void add_rows(const struct evidence *e, struct loop_rows *loops, bool cri
 		    !loop_fact_parse(profile_string(e->profile, loops->rows[best].loop), &fact))
 			return;
 		const char *function = function_of(e->profile, loops->rows[best].loop);
+		// A loop of a library's template has the place that has called it.
+		if (!fact.file && loops->rows[best].place != ACTIVITY_NO_PLACE)
+			take_place(e, loops->rows[best].place, &function, &fact);
 		finding_add(finding, &(struct finding_row){ .function = function,
 		                                            .file = fact.file,
 		                                            .line = (int)fact.line,

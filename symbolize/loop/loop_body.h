@@ -32,7 +32,8 @@ struct value {
 	int64_t constant;
 	uint8_t term_count;
 	struct {
-		uint8_t reg;
+		uint16_t reg; /* from INSN_REGS on: what the instruction at that position reads from
+		                 one address each time */
 		int64_t times;
 	} terms[VALUE_TERMS];
 	uint64_t depends; /* registers, as the iteration began */

@@ -114,9 +114,10 @@ static void find_carried(struct asking *a)
 		const struct value held = {
 			.known = true, .linear = true, .term_count = 1, .terms = { { reg, 1 } }
 		};
-		if (values_step(a->values, &held).kind != STEP_NONE)
+		struct step step = values_step(a->values, &held);
+		if (step.kind == STEP_REGISTER || step.bytes)
 			a->moving |= BIT(reg);
-		else if (is_used_again(a, reg))
+		else if (step.kind == STEP_NONE && is_used_again(a, reg))
 			a->carried |= BIT(reg);
 	}
 }
@@ -245,6 +246,14 @@ static bool is_wait(struct asking *a)
 	       !a->divisions && all_access(a, 1u << ACCESS_FIXED) && ends_by_reading(a, false);
 }
 
+static void mark_divisions(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->body->count; i++)
+		if (insn_at(a, i)->divides)
+			mark_waiting(a, i);
+}
+
+// A hash chain also takes a remainder of each element, as std::unordered_map does.
 static bool is_chase(struct asking *a)
 {
 	bool found = false;
@@ -263,6 +272,8 @@ static bool is_chase(struct asking *a)
 			found = true;
 		}
 	}
+	if (found)
+		mark_divisions(a);
 	return found && waits_there(a, false);
 }
 
@@ -344,7 +355,7 @@ static bool is_stride(struct asking *a, struct loop_fact *fact)
 		found = true;
 	}
 	fact->detail = loads ? ACCESS_LOAD : ACCESS_STORE;
-	return found && !a->spills && waits_there(a, false);
+	return found && !a->spills && waits_there(a, a->divisions > 0);
 }
 
 // One way through it, and all memory in steps: what compilers could vectorize.
@@ -360,10 +371,16 @@ static bool is_search(struct asking *a, struct loop_fact *fact)
 	    a->other_memory || !all_access(a, 1u << ACCESS_FIXED | 1u << ACCESS_STEPS) ||
 	    !ends_by_reading(a, true))
 		return false;
-	for (uint32_t i = 0; i < a->body->count; i++)
-		if (a->access[i] == ACCESS_STEPS && distance(a->step[i]) > fact->bytes)
-			fact->bytes = distance(a->step[i]);
-	return fact->bytes && fact->bytes < SEARCH_BYTES;
+	for (uint32_t i = 0; i < a->body->count; i++) {
+		uint64_t used = a->access[i] == ACCESS_STEPS ? used_bytes(a, i) : 0;
+		if (!used || distance(a->step[i]) > SEARCH_BYTES)
+			continue;
+		// An iteration may look at several.
+		uint64_t bytes = distance(a->step[i]) * insn_at(a, i)->memory.bytes / used;
+		if (bytes > fact->bytes)
+			fact->bytes = bytes;
+	}
+	return fact->bytes;
 }
 
 // All that moves is used in full: the next element is beside this one.
@@ -570,11 +587,11 @@ static enum loop_kind judge(struct asking *a, uint32_t vector_bytes, struct loop
 		return LOOP_WAIT;
 	if (is_chase(a))
 		return LOOP_CHASE;
-	if (is_division(a, fact))
-		return LOOP_DIVIDE;
-	*fact = (struct loop_fact){ 0 };
 	if (is_stride(a, fact))
 		return LOOP_STRIDE;
+	*fact = (struct loop_fact){ 0 };
+	if (is_division(a, fact))
+		return LOOP_DIVIDE;
 	*fact = (struct loop_fact){ 0 };
 	if (is_search(a, fact))
 		return LOOP_SEARCH;

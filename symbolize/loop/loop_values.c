@@ -139,7 +139,7 @@ static void join(struct value *to, const struct value *from)
 	to->through |= from->through;
 }
 
-static void add_term(struct value *to, uint8_t reg, int64_t factor)
+static void add_term(struct value *to, uint16_t reg, int64_t factor)
 {
 	for (uint8_t i = 0; i < to->term_count; i++) {
 		if (to->terms[i].reg != reg)
@@ -232,6 +232,46 @@ static struct value sources_at(struct values *v, uint32_t position, int depth)
 	return all;
 }
 
+static bool is_same_place(const struct insn_memory *a, const struct insn_memory *b)
+{
+	return a->base == b->base && a->index == b->index && a->scale == b->scale &&
+	       a->displacement == b->displacement && a->elsewhere == b->elsewhere;
+}
+
+/*
+ * What the instruction at POSITION reads is taken to be the same each time if its address is, and
+ * nothing is stored by that address: compilers read a pointer again where a store might have
+ * changed it, as in a vector of char.
+ */
+static bool reads_the_same(const struct values *v, uint32_t position)
+{
+	const struct loop_body *b = v->body;
+	const struct insn_memory *memory = &insn_at(v, position)->memory;
+
+	if ((memory->base != INSN_NO_REG && b->writes & BIT(memory->base)) ||
+	    (memory->index != INSN_NO_REG && b->writes & BIT(memory->index)) || memory->elsewhere)
+		return false;
+	for (uint32_t i = 0; i < b->count; i++) {
+		const struct insn *insn = insn_at(v, i);
+		if (insn->flow == INSN_CALL || insn->atomic ||
+		    (insn->stores && is_same_place(&insn->memory, memory)))
+			return false;
+	}
+	return true;
+}
+
+static struct value read_again(struct values *v, uint32_t position, int depth)
+{
+	struct value value = sources_at(v, position, depth);
+
+	value.linear = true;
+	value.constant = 0;
+	value.term_count = 1;
+	value.terms[0].reg = (uint16_t)(INSN_REGS + position);
+	value.terms[0].times = 1;
+	return value;
+}
+
 static struct value compute(struct values *v, uint32_t position, uint8_t reg, int depth)
 {
 	const struct insn *insn = insn_at(v, position);
@@ -241,6 +281,9 @@ static struct value compute(struct values *v, uint32_t position, uint8_t reg, in
 		return sources_at(v, position, depth);
 	switch (insn->op) {
 	case INSN_OP_MOVE:
+		if (insn->loads && reg < INSN_VECTOR && insn->memory.bytes == sizeof(uint64_t) &&
+		    reads_the_same(v, position))
+			return read_again(v, position, depth);
 		if (insn->loads)
 			return sources_at(v, position, depth);
 		if (insn->has_imm || insn->src == INSN_NO_REG)
@@ -335,27 +378,33 @@ struct value values_sources(struct values *v, uint32_t position)
 	return sources_at(v, position, DEPTH_MAX);
 }
 
+static bool moves(const struct values *v, uint16_t reg)
+{
+	return reg < INSN_REGS && v->body->writes & BIT(reg);
+}
+
 // By how much REG moves, if by no other register that moves.
-static struct step step_of(struct values *v, uint8_t reg)
+static struct step step_of(struct values *v, uint16_t reg)
 {
 	struct step step = { STEP_CONSTANT, 0 };
 	bool itself = false;
 
-	if (!(v->body->writes & BIT(reg)))
+	if (!moves(v, reg))
 		return step;
-	struct value next = values_next(v, reg);
+	struct value next = values_next(v, (uint8_t)reg);
 	if (!next.known || !next.linear)
 		return (struct step){ STEP_NONE, 0 };
 	step.bytes = next.constant;
 	for (uint8_t i = 0; i < next.term_count; i++) {
 		if (next.terms[i].reg == reg && next.terms[i].times == 1)
 			itself = true;
-		else if (v->body->writes & BIT(next.terms[i].reg))
+		else if (moves(v, next.terms[i].reg))
 			return (struct step){ STEP_NONE, 0 };
 		else
 			step.kind = STEP_REGISTER;
 	}
-	return itself ? step : (struct step){ STEP_NONE, 0 };
+	// Else it is the same in each iteration behind the first.
+	return itself ? step : (struct step){ STEP_CONSTANT, 0 };
 }
 
 struct step values_step(struct values *v, const struct value *value)

@@ -413,3 +413,31 @@ void n_sort(int *a, long n)
 		a[j] = v;
 	}
 }
+
+// stride; copy
+void s_reload(char **c, long i, long n)
+{
+	for (long j = i * i; j < n; j += i)
+		(*c)[j] = 1;
+}
+
+// chase; divide
+long c_buckets(struct node *p, unsigned long count, unsigned long bucket)
+{
+	long found = 0;
+
+	for (; p && (unsigned long)p->value % count == bucket; p = p->next)
+		found++;
+	return found;
+}
+
+// none
+long n_retry(atomic_long *sum, long by)
+{
+	long old = atomic_load(sum), next;
+
+	do
+		next = old * 3 + by;
+	while (!atomic_compare_exchange_weak(sum, &old, next));
+	return next;
+}
