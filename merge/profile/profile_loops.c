@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODE_BYTES_MAX (8 * LOOP_CODE_MAX) // of all functions; a byte takes some 0.2 us
+#define CODE_BYTES_MAX ((size_t)8 * LOOP_CODE_MAX) // of all functions; a byte takes some 0.2 us
 #define LEAST_SHARE    0.02 // of all CPU time: in less, a loop is nobody's bottleneck
 #define TEXT_SIZE      4200 // of a fact: a path, and some numbers
 

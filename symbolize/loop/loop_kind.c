@@ -449,17 +449,18 @@ static bool is_copy(struct asking *a, struct loop_fact *fact)
 // How many additions stand between REG and what it is for the next iteration; 0: it is no sum.
 static uint32_t additions(struct asking *a, uint8_t reg)
 {
-	uint32_t count = 0, at = a->body->header;
+	uint32_t count = 0;
 	uint8_t now = reg;
 	bool carried;
 
-	// From what the next iteration begins with back to what this one did.
+	// From the last addition back to what the iteration began with: there is one way through.
 	int64_t from = -1;
 	for (uint32_t i = 0; i < a->body->count; i++)
 		if (insn_at(a, i)->writes & BIT(reg))
-			from = i; // the last one; it is checked below
+			from = i;
 	for (uint32_t steps = 0; from >= 0 && steps < a->body->count; steps++) {
-		const struct insn *insn = insn_at(a, at = (uint32_t)from);
+		const uint32_t at = (uint32_t)from;
+		const struct insn *insn = insn_at(a, at);
 		uint64_t sources = insn->reads & VECTORS;
 		uint8_t chained = INSN_NO_REG;
 		if (insn->op == INSN_OP_MOVE && !insn->loads && insn->src != INSN_NO_REG) {
