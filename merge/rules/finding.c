@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define LEAST_NS      (50 * UINT64_C(1000000)) /* of a saving that is worth a word */
+#define BEFORE_SHARE  0.3 /* of the share of a finding about code: each of its own whole */
 #define COVERED_SHARE 0.5 /* of a general finding's saving, that special ones have to explain */
 
 void findings_free(struct findings *findings)
@@ -101,7 +102,7 @@ static const struct finding *stands_before(const struct findings *f, const struc
 		    other->rule->subject != RULES_QUALITY && other->severity >= SEVERITY_WARN &&
 		    other->function && strcmp(other->function, code->function) == 0 &&
 		    is_same_text(other->file, code->file) &&
-		    (double)other->saving_ns >= COVERED_SHARE * (double)code->saving_ns)
+		    other->share >= BEFORE_SHARE * code->share)
 			return other;
 	}
 	return NULL;
