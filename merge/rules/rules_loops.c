@@ -333,7 +333,7 @@ const struct rule rules_loops[] = {
 	  .source = "our choice",
 	  .part = 0.5,
 	  .part_from =
-	          "our choice: a lookup takes next to no time, a vectorized search a part of it",
+	          "our choice: a lookup takes next to no time, a vectorized search some of that time",
 	  .measure = measure_loop,
 	  .doing = ACTIVITY_OF_LOOP(SEARCH),
 	  .not_doing = EXPLAINED,
@@ -423,8 +423,7 @@ const struct rule rules_loops[] = {
 	          "__attribute__((target_clones(\"avx2\",\"default\"))).",
 	  .source = "our choice",
 	  .part = 0.4,
-	  .part_from =
-	          "our choice: half of it where the data is in the cache, nothing where it is not",
+	  .part_from = "our choice: half of the time where the data is in the cache, else nothing",
 	  .measure = measure_loop,
 	  .doing = ACTIVITY_OF_LOOP(NARROW),
 	  .not_doing = EXPLAINED,
