@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Code of any kind, as the agent decodes and moves it: what is moved fits, and its rows are in
 // order.
+#include "base/x86.h"
 #include "tracer/agent/trace/displace.h"
-#include "tracer/agent/trace/x86.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * x86_oracle FILE…: every instruction in the code of these ELF files, as tracer/agent/trace/x86.c
+ * x86_oracle FILE…: every instruction in the code of these ELF files, as base/x86.c
  * and as Zydis has it. What Zydis does not know is left out; what we alone do not know, is counted.
  * Files that have data among their code are not for this.
  */
-#include "tracer/agent/trace/x86.h"
+#include "base/x86.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "base/x86.h"
 #include "tests/support/expect.h"
-#include "tracer/agent/trace/x86.h"
 
 Test(x86, instructions_of_all_forms)
 {

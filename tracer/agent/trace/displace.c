@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/trace/displace.h"
 
-#include "tracer/agent/trace/x86.h"
+#include "base/x86.h"
 
 #include <string.h>
 

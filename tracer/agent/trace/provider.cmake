@@ -13,7 +13,6 @@ agent_provider(function
     object_file.c
     pattern.c
     symbols.c
-    x86.c
   SECTION
     trace/*.c
     python/python_trace.c)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tracer/agent/trace/x86.h"
+#include "base/x86.h"
 
 #include <string.h>
 
