@@ -2,6 +2,7 @@
 #include "sampler/unwind/unwinder.h"
 
 #include "base/error.h"
+#include "sampler/unwind/code_rules.h"
 #include "sampler/unwind/unwind_modules.h"
 #include "sampler/unwind/unwinder_libunwind.h"
 #include "sampler/unwind/walk.h"
@@ -23,6 +24,7 @@ _Static_assert(UNWINDER_LIBUNWIND_REGS == DWARF_REGISTERS, "the same registers")
 struct unwinder {
 	enum unwinder_mode mode;
 	struct unwind_modules *modules;
+	struct code_rules *code;
 	struct unwinder_libunwind *libunwind;
 	struct unwinder_stats stats;
 	struct stack_memory memory;
@@ -141,7 +143,9 @@ struct unwinder *unwinder_new(struct modules *modules, enum unwinder_mode mode, 
 
 	if (u)
 		u->modules = unwind_modules_new(modules, UNWIND_BUDGET_BYTES, UNWIND_OPEN_MAX);
-	if (!u || !u->modules) {
+	if (u)
+		u->code = code_rules_new();
+	if (!u || !u->modules || !u->code) {
 		error_set(err, ENOMEM, "could not start the unwinder");
 		return NULL;
 	}
@@ -157,6 +161,7 @@ void unwinder_free(struct unwinder *u)
 	if (!u)
 		return;
 	unwinder_libunwind_free(u->libunwind);
+	code_rules_free(u->code);
 	unwind_modules_free(u->modules);
 	stack_memory_fini(&u->memory);
 	free(u);
@@ -293,8 +298,8 @@ static enum walk_step step_without_rule(struct unwinder *u, struct output *out)
 	u->stats.fp_frames += step == WALK_CALLER;
 	// Where code has no frame pointer, its zero is no outermost frame's. Generated code is
 	// never the outermost one of a thread.
-	bool made = u->walk.module && !u->walk.module->image;
-	bool doubtful = step == WALK_STUCK || (step == WALK_END && (u->walk.exact || made));
+	bool doubtful = step == WALK_STUCK ||
+	                (step == WALK_END && (u->walk.exact || walk_is_generated(&u->walk)));
 	if (!doubtful)
 		return step;
 	if (walk_guess_caller(&u->walk))
@@ -304,11 +309,35 @@ static enum walk_step step_without_rule(struct unwinder *u, struct output *out)
 	return step;
 }
 
+/* By what its instructions say, if that leads to a call; else by what can be seen. */
+static enum walk_step step_generated(struct unwinder *u, struct output *out)
+{
+	struct walk *w = &u->walk, before = *w;
+	struct call_site site;
+	uint64_t sp;
+
+	if (w->rule.cfa == CFI_NO_RULE)
+		return step_without_rule(u, out);
+	if (walk_by_rule(w) == WALK_CALLER && walk_call_site(w, w->pc, &site)) {
+		u->stats.code_frames++;
+		return WALK_CALLER;
+	}
+	*w = before;
+	// What lies beyond the copy may have changed since: what is in the copy is older still.
+	if (walk_caller_sp(w, &sp) && sp - u->memory.start > u->memory.size)
+		return WALK_STUCK;
+	code_rules_doubt(u->code);
+	w->rule.cfa = CFI_NO_RULE;
+	return step_without_rule(u, out);
+}
+
 static enum walk_step step_by_table(struct unwinder *u, struct output *out)
 {
 	struct walk *w = &u->walk;
 	enum walk_step step = WALK_STUCK;
 
+	if (walk_is_generated(w))
+		return step_generated(u, out);
 	if (w->rule.cfa == CFI_UNUSABLE || (w->rule.cfa == CFI_REGISTER && !w->regs)) {
 		step = step_by_libunwind(u, out->count - 1);
 	} else if (w->rule.cfa != CFI_NO_RULE && ready(u, out)) {
@@ -406,6 +435,7 @@ static void begin(struct unwinder *u, struct address_space *space,
 	u->searched = NULL;
 	u->walk = (struct walk){
 		.modules = u->modules,
+		.code = u->code,
 		.space = space,
 		.memory = &u->memory,
 		.pid = pid,

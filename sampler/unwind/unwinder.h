@@ -32,6 +32,7 @@ struct unwinder_stats {
 	uint64_t frames;           /* all steps */
 	uint64_t table_frames;     /* by the table */
 	uint64_t libunwind_frames; /* by libunwind, because the table could not */
+	uint64_t code_frames;      /* by what generated code says of itself */
 	uint64_t fp_frames;        /* by frame pointer, for want of rules */
 	uint64_t truncated;        /* stacks that ended before their outermost frame */
 	uint64_t joined;           /* stacks whose older part was read from the process's memory */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/unwind/walk.h"
 
+#include "sampler/unwind/code_rules.h"
+
 /* Where struct ucontext, as the kernel puts it on the stack of a signal handler, has each
    register, by enum dwarf_register. */
 static const uint8_t ucontext_offsets[DWARF_REGISTERS] = {
@@ -35,7 +37,9 @@ void walk_enter(struct walk *w)
 	w->map_size = mapping->end - mapping->start;
 	w->bias = mapping->bias;
 	w->address -= w->bias;
-	w->rule = *unwind_modules_rule(w->modules, w->module, inside - w->bias);
+	w->rule = walk_is_generated(w)
+	                  ? code_rules_find(w->code, w->module->id, w->pc, w->pid)
+	                  : *unwind_modules_rule(w->modules, w->module, inside - w->bias);
 }
 
 bool walk_needs_rbp(const struct walk *w)

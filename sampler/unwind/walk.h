@@ -16,8 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct code_rules;
+
 struct walk {
 	struct unwind_modules *modules;
+	struct code_rules *code; /* of code that no file is behind */
 	struct address_space *space;
 	struct stack_memory *memory;
 	pid_t pid; /* 0: unknown or gone */
@@ -61,6 +64,12 @@ static inline void walk_locate(struct walk *w)
 	}
 	w->address = w->pc - w->bias;
 	w->rule = *rule;
+}
+
+/* True if PC is in code that no file is behind, as just-in-time compilers make it. */
+static inline bool walk_is_generated(const struct walk *w)
+{
+	return w->module && !w->module->image;
 }
 
 /* By w->rule, which is neither CFI_NO_RULE nor CFI_UNUSABLE. */

@@ -191,7 +191,7 @@ foreach(rung kernel user)
         --tolerance 3 ${name})
   endforeach()
 endforeach()
-foreach(name dlopened execs forks inlines recursion shares threads)
+foreach(name dlopened execs forks generated inlines recursion shares threads)
   e2e(truth_${name}_no_perf truth --no-perf --tolerance 3 ${name})
 endforeach()
 # Without perf events samples follow the kernel's tick, and so does the program's own timer.

@@ -20,7 +20,8 @@ function(target name)
 endfunction()
 
 foreach(name alternate_stack bare churn crowd deep_stack dlopened endings execs faults files forks
-        inlines jit lines locks mutual recursion shares sleeps system_calls threads vdso vforks)
+        generated inlines jit lines locks mutual recursion shares sleeps system_calls threads vdso
+        vforks)
   target(${name})
 endforeach()
 target(templates SOURCE templates.cc)

@@ -115,8 +115,8 @@ def run(name, arguments):
             sys.exit(f"{name}: nothing is said of a lower rate")
         profile = ProfileFile(path)
         for pid in profile.pids():
-            # What jit.c leaves for its profiler.
-            if os.path.exists(f"/tmp/perf-{pid}.map") and name == "jit":
+            # What jit.c and generated.c leave for their profiler.
+            if os.path.exists(f"/tmp/perf-{pid}.map") and name in ("jit", "generated"):
                 os.unlink(f"/tmp/perf-{pid}.map")
         statements = [Statement(line) for line in done.stdout.splitlines()
                       if line.startswith("truth ")]

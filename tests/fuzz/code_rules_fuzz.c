@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Code of any kind, as the unwinder reads it of a process: following it ends, and what comes out
+// can be followed.
+#include "base/record.h"
+#include "sampler/unwind/code_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BASE UINT64_C(0x7f0000000ff0)
+
+struct code {
+	const uint8_t *data;
+	size_t size;
+};
+
+static bool read_code(void *context, uint64_t address, void *to, size_t size)
+{
+	const struct code *code = context;
+	uint64_t start = BASE & ~(uint64_t)(REMOTE_PAGE - 1);
+
+	if (address < start || address - start > 8 * REMOTE_PAGE)
+		return false;
+	memset(to, 0x90, size);
+	for (size_t i = 0; i < size; i++)
+		if (address + i >= BASE && address + i - BASE < code->size)
+			((uint8_t *)to)[i] = code->data[address + i - BASE];
+	return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct code_rules *rules;
+	struct code code = { data, size };
+
+	if (!rules && !(rules = code_rules_new()))
+		return 0;
+	struct cfi_rule rule = code_rules_read(rules, BASE, read_code, &code);
+	bool known = rule.cfa == CFI_NO_RULE || rule.cfa == CFI_RSP || rule.cfa == CFI_RBP ||
+	             rule.cfa == CFI_REGISTER || rule.cfa == CFI_RSP_MEMORY ||
+	             rule.cfa == CFI_RBP_MEMORY;
+	if (!known || rule.rbp > CFI_RBP_AT_RBP ||
+	    (rule.cfa == CFI_REGISTER && rule.add >= DWARF_RIP))
+		abort();
+	return 0;
+}
