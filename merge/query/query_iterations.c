@@ -115,6 +115,7 @@ struct search {
 	bool own;           // only the user's code is shown
 	uint32_t *line_of;  // [node - 1]: its innermost one in lines; 0: another thread's
 	bool *gil;          // [node - 1]: it waits for Python's lock
+	uint8_t *stage;     // [node - 1]: enum stage
 	uint64_t *total;    // [line - 1]: its time, with what it calls
 	uint8_t *phase_of;  // [line - 1]
 	uint32_t phases[CYCLE_PHASES + 1]; // the line of each; 0: none
@@ -122,7 +123,7 @@ struct search {
 	uint8_t *looks;   // of the bins in which the thread had a CPU, or wanted none
 	uint32_t *bin_of; // [look]
 	size_t look_count;
-	struct bin *waited; // [bin]: for a free CPU, or for Python's lock
+	struct bin *waited; // [bin]: for a free CPU, or for Python's lock; and imports
 };
 
 static void search_at_scope_end(struct search *s)
@@ -132,6 +133,7 @@ static void search_at_scope_end(struct search *s)
 	paths_fini(&s->lines);
 	free(s->line_of);
 	free(s->gil);
+	free(s->stage);
 	free(s->total);
 	free(s->phase_of);
 	free(s->time);
@@ -171,6 +173,36 @@ static uint32_t add_lines(struct search *s, const struct path_node *node)
 	return line;
 }
 
+// Imports at the top of the program come before its loops, whatever is done again and again in
+// them. Those of a function may well be a loop's, in its first turn.
+enum stage {
+	STAGE_OTHER,
+	STAGE_TOP, // the innermost function of Python's is a script or module itself
+	STAGE_IMPORTS
+};
+
+static enum stage stage_of(const struct search *s, const struct path_node *node)
+{
+	const struct profile *p = s->profile;
+
+	if (!node->parent)
+		return STAGE_OTHER; // a thread
+	const struct location *location = profile_location(p, node->location);
+	enum stage stage = s->stage[node->parent - 1];
+	if (stage == STAGE_IMPORTS || !location->place_count)
+		return stage;
+	const struct place *place = profile_places(p, location);
+	const char *name = profile_string(p, place->function),
+		   *file = profile_string(p, place->file);
+	if (!name || !file)
+		return stage;
+	if (strncmp(file, "<frozen importlib", strlen("<frozen importlib")) == 0)
+		return stage == STAGE_TOP ? STAGE_IMPORTS : STAGE_OTHER;
+	if (!profile_is_python(p, location, name, file))
+		return stage;
+	return strcmp(name, "<module>") == 0 ? STAGE_TOP : STAGE_OTHER;
+}
+
 static bool make_lines(struct search *s, uint32_t slot)
 {
 	const struct paths *paths = profile_paths(s->profile);
@@ -183,6 +215,7 @@ static bool make_lines(struct search *s, uint32_t slot)
 			s->line_of[id - 1] = node->location == slot ? ROOT : 0;
 		else if (s->line_of[node->parent - 1])
 			s->line_of[id - 1] = add_lines(s, node);
+		s->stage[id - 1] = (uint8_t)stage_of(s, node);
 		s->gil[id - 1] =
 			node->parent &&
 			(s->gil[node->parent - 1] ||
@@ -194,15 +227,16 @@ static bool make_lines(struct search *s, uint32_t slot)
 }
 
 // To wait for a free CPU, or until another thread lets go of Python's lock, may hit any line, and
-// is no iteration's fault.
-static bool wants_a_turn(const struct search *s, const struct cell *cell)
+// is no iteration's fault. Imports are none at all.
+static bool is_apart(const struct search *s, const struct cell *cell)
 {
-	return cell->metric == METRIC_OFF_RUNNABLE || s->gil[cell->node - 1];
+	return cell->metric == METRIC_OFF_RUNNABLE || s->gil[cell->node - 1] ||
+	       s->stage[cell->node - 1] == STAGE_IMPORTS;
 }
 
 static bool counts(const struct search *s, const struct cell *cell)
 {
-	return s->line_of[cell->node - 1] && !wants_a_turn(s, cell);
+	return s->line_of[cell->node - 1] && !is_apart(s, cell);
 }
 
 static void add_to_bin(struct bin *to, const struct cell *cell)
@@ -217,7 +251,7 @@ static void add_waited(struct search *s)
 	int64_t rate = 0;
 
 	for (uint32_t i = 0; i < cells->count; i++)
-		if (s->line_of[cells->cells[i].node - 1] && wants_a_turn(s, &cells->cells[i]))
+		if (s->line_of[cells->cells[i].node - 1] && is_apart(s, &cells->cells[i]))
 			add_to_bin(s->waited, &cells->cells[i]);
 	for (uint32_t bin = 0; bin <= cells->last_bin; bin++) {
 		rate += s->waited[bin].rate;
@@ -225,7 +259,7 @@ static void add_waited(struct search *s)
 	}
 }
 
-// What is left of BIN without waiting for a turn.
+// What is left of BIN without that.
 static uint64_t time_of(const struct search *s, uint32_t bin)
 {
 	uint64_t width = profile_cells(s->profile)->width_ns, waited = s->waited[bin].ns;
@@ -266,7 +300,8 @@ static int search_init(struct search *s, const struct profile *p, uint32_t slot,
 	s->line_of = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->line_of));
 	s->gil = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->gil));
 	s->first = tiers_of_keys(&s->keys.keys, profile_strings(p));
-	if (s->line_of && s->gil && s->first && make_lines(s, slot) && add_totals(s))
+	s->stage = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->stage));
+	if (s->line_of && s->gil && s->stage && s->first && make_lines(s, slot) && add_totals(s))
 		return 0;
 	return error_set(err, ENOMEM, "could not look for iterations");
 }

@@ -230,3 +230,35 @@ Test(query_iterations, an_empty_profile_has_none)
 	cleanup(iterations) struct iterations *found = ask_for();
 	cr_expect(eq(sz, found->count, 0));
 }
+
+// TOP: the script's own code, or a function of it, imports a package of twelve modules, each of
+// which is read and run.
+static size_t turns_of_imports(const char *top)
+{
+	char stack[300];
+
+	for (int i = 0; i < 12; i++) {
+		snprintf(stack, sizeof(stack),
+		         "%s > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+		         "{get_data <frozen importlib._bootstrap_external>:990}",
+		         top);
+		run(5, stack);
+		snprintf(stack, sizeof(stack),
+		         "%s > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+		         "{<module> /lib/package.py:7}",
+		         top);
+		run(10, stack);
+	}
+	cleanup(iterations) struct iterations *found = ask_for();
+	return found->count;
+}
+
+Test(query_iterations, imports_of_a_script_are_no_loop)
+{
+	cr_expect(eq(sz, turns_of_imports("{<module> app.py:2}"), 0));
+}
+
+Test(query_iterations, imports_of_a_function_may_be_one)
+{
+	cr_expect(eq(sz, turns_of_imports("{<module> app.py:9} > {load app.py:4}"), 12));
+}
