@@ -25,11 +25,13 @@
 //	D1 (1 - w1)  against  D2 (1 - w2)
 //
 // D is the mean duration of the earlier and of the later half of the calls, w the share of that
-// time that was waited. Where the two differ by less than CROWDING_SAME, but the waits do not,
-// nothing else has changed.
+// time that was waited. Where the later ones would not have been slower (or faster) by more than
+// CROWDING_SAME without the waits, which differ, nothing else has changed. Where a thread waits for
+// a CPU most of its time, how long its calls take is up to others, and no trend is the program's.
 
 #define CROWDING_SAME  0.1 /* of the durations without waits */
 #define CROWDING_LEAST 0.05
+#define CROWDING_MOST  0.4 /* of the critical thread's life */
 
 // Calls of a series, one after the other.
 struct half {
@@ -78,7 +80,16 @@ static bool crowding_explains(const struct profile *p, const struct series *s)
 	if (before < 0 || after < 0 || fabs(after - before) < CROWDING_LEAST)
 		return false;
 	double ratio = own(&late, after) / own(&early, before);
-	return ratio < 1 + CROWDING_SAME && ratio > 1 / (1 + CROWDING_SAME);
+	return own(&late, 0) > own(&early, 0) ? ratio < 1 + CROWDING_SAME
+	                                      : ratio > 1 / (1 + CROWDING_SAME);
+}
+
+static bool is_crowded(const struct profile *p)
+{
+	struct account account = { 0 };
+
+	return query_account(p, &account, NULL) == 0 &&
+	       share_of(account.ns[METRIC_OFF_RUNNABLE], account.lifetime_ns) >= CROWDING_MOST;
 }
 
 #define OUT_OF_MEMORY "could not look for warm-up"
@@ -331,6 +342,13 @@ static bool others_explain(const struct asking *a, enum warmup_verdict verdict)
 	const struct warmup_row *most = NULL;
 	uint32_t index = 0;
 
+	// Turns of a loop are known without what they waited for.
+	for (size_t i = 0; i < a->rows->count; i++)
+		if (a->rows->rows[i].kind == WARMUP_TURNS &&
+		    a->rows->rows[i].judged.verdict == verdict)
+			return false;
+	if (is_crowded(a->profile))
+		return true;
 	for (size_t i = 0; i < a->rows->count; i++) {
 		const struct warmup_row *row = &a->rows->rows[i];
 		if (row->kind != WARMUP_CALLS || row->judged.verdict != verdict ||

@@ -370,17 +370,15 @@ Test(query_warmup, what_lies_between_calls_of_a_library_is_not_told)
 	cr_expect_eq(rows->steady_ns, 0);
 }
 
-// Calls that take longer and longer; the thread waits for a CPU for WAITED of each 10 ms.
-static void slow_down(unsigned waited)
+// The call I of 60 works for WORK ms and waits for a CPU for WAIT ms.
+static void crowded(unsigned (*work)(unsigned i), unsigned (*wait)(unsigned i))
 {
 	for (unsigned i = 0; i < 60; i++) {
-		uint64_t begin_ns = f.now_ns, wait = i * waited / 60;
-		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > step a.c:9");
-		if (wait)
-			add(&f, 1, METRIC_OFF_RUNNABLE, wait, "main a.c:3 > step a.c:9");
-		else if (i)
-			add(&f, 1, METRIC_ON_CPU, waited ? 0 : i / 4, "main a.c:3 > step a.c:9");
-		f.now_ns = begin_ns + (10 + (waited ? wait : i / 4)) * MS;
+		uint64_t begin_ns = f.now_ns;
+		add(&f, 1, METRIC_ON_CPU, work(i), "main a.c:3 > step a.c:9");
+		if (wait(i))
+			add(&f, 1, METRIC_OFF_RUNNABLE, wait(i), "main a.c:3 > step a.c:9");
+		f.now_ns = begin_ns + (work(i) + wait(i)) * MS;
 		profile_add_op(f.profile, &(struct op_event){ .thread = 1,
 		                                              .op = op_called(&f, "step"),
 		                                              .begin_ns = begin_ns,
@@ -390,16 +388,61 @@ static void slow_down(unsigned waited)
 	finish();
 }
 
+static unsigned nothing(unsigned i)
+{
+	return 0 * i;
+}
+
+static unsigned ten(unsigned i)
+{
+	return 10 + 0 * i;
+}
+
+static unsigned grows(unsigned i)
+{
+	return 10 + i / 4;
+}
+
+static unsigned shrinks(unsigned i)
+{
+	return 20 - i / 6;
+}
+
+static unsigned grows_from_nothing(unsigned i)
+{
+	return i / 4;
+}
+
+static unsigned grows_fast(unsigned i)
+{
+	return i / 2;
+}
+
+static enum warmup_verdict verdict_of(unsigned (*work)(unsigned i), unsigned (*wait)(unsigned i))
+{
+	crowded(work, wait);
+	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
+	return rows->verdict;
+}
+
 Test(query_warmup, work_that_grows_slows_down)
 {
-	slow_down(0);
-	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
-	cr_expect_eq(rows->verdict, WARMUP_SLOWS_DOWN);
+	cr_expect_eq(verdict_of(grows, nothing), WARMUP_SLOWS_DOWN);
 }
 
 Test(query_warmup, others_that_take_the_cpu_more_and_more_are_no_verdict)
 {
-	slow_down(15);
-	cleanup(warmup_rows) struct warmup_rows *rows = warmup_of(f.profile, 0);
-	cr_expect_eq(rows->verdict, WARMUP_NONE);
+	cr_expect_eq(verdict_of(ten, grows_from_nothing), WARMUP_NONE);
+}
+
+// The calls became shorter, and yet took longer.
+Test(query_warmup, work_that_shrinks_while_others_take_the_cpu_does_not_slow_down)
+{
+	cr_expect_eq(verdict_of(shrinks, grows_fast), WARMUP_NONE);
+}
+
+// Who waits for a CPU most of the time has trends of others.
+Test(query_warmup, a_crowded_machine_has_no_verdict)
+{
+	cr_expect_eq(verdict_of(grows, grows), WARMUP_NONE);
 }
