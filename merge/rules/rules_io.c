@@ -283,8 +283,9 @@ static enum measured measure_sleep(const struct evidence *e, const struct rule *
 			     });
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(finding,
-	                   "%s waits for a thread that sleeps: %.0f %% of the time, most in %s",
-	                   evidence_thread(e, thread, sizeof(thread)), finding->value, place);
+	                   "%s waits for a thread that sleeps: %.0f %% of the time%s, most in %s",
+	                   evidence_thread(e, thread, sizeof(thread)), finding->value,
+	                   evidence_queue(e), place);
 }
 
 const struct rule rules_io[] = {

@@ -310,9 +310,9 @@ static enum measured measure_loader(const struct evidence *e, const struct rule 
 	finding_place(finding->function, row->file, row->line, place, sizeof(place));
 	place_loading(e, finding, inner, sizeof(inner));
 	return finding_say(finding,
-	                   "waiting for the data loader: %.0f %% of the time, in "
+	                   "waiting for the data loader: %.0f %% of the time%s, in "
 	                   "%s%s",
-	                   finding->value, place, inner);
+	                   finding->value, evidence_queue(e), place, inner);
 }
 
 static uint64_t calls_of_tiny(const struct op_rows *ops)

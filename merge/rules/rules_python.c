@@ -48,9 +48,9 @@ static enum measured measure_callbacks(const struct evidence *e, const struct ru
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
 	return finding_say(finding,
-	                   "the event loop is blocked for %.0f %% of the time, while a "
+	                   "the event loop is blocked for %.0f %% of the time%s, while a "
 	                   "callback waits%s%s",
-	                   finding->value, *place ? ", most in " : "", place);
+	                   finding->value, evidence_queue(e), *place ? ", most in " : "", place);
 }
 
 static enum measured measure_imports(const struct evidence *e, const struct rule *rule,
@@ -65,8 +65,8 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
 		return MEASURED_NOTHING;
 	if (!evidence_import(e, import, sizeof(import)))
 		return MEASURED;
-	return finding_say(finding, "imports: %.0f %% of %s, mostly %s", finding->value,
-	                   evidence_time(e, thread, sizeof(thread)), import);
+	return finding_say(finding, "imports: %.0f %% of %s%s, mostly %s", finding->value,
+	                   evidence_time(e, thread, sizeof(thread)), evidence_queue(e), import);
 }
 
 // Two threads of one process have to wait for it: one alone is kept by who holds it elsewhere.
@@ -246,9 +246,9 @@ static enum measured measure_elements(const struct evidence *e, const struct rul
 	add_line(e, best, &lines[best], sum, finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(finding,
-	                   "element-wise access to NumPy arrays: %.0f %% of the time, most in "
+	                   "element-wise access to NumPy arrays: %.0f %% of the time%s, most in "
 	                   "%s",
-	                   finding->value, place);
+	                   finding->value, evidence_queue(e), place);
 }
 
 // Imports make what stays: that garbage is looked for meanwhile is part of them.
@@ -269,9 +269,10 @@ static enum measured measure_gc(const struct evidence *e, const struct rule *rul
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
-	return finding_say(
-		finding, "%llu runs of Python's garbage collector take %.0f %% of the time%s%s",
-		(unsigned long long)gc->calls, finding->value, *place ? ", most in " : "", place);
+	return finding_say(finding,
+	                   "%llu runs of Python's garbage collector take %.0f %% of the time%s%s%s",
+	                   (unsigned long long)gc->calls, finding->value, evidence_queue(e),
+	                   *place ? ", most in " : "", place);
 }
 
 const struct rule rules_python[] = {

@@ -218,6 +218,23 @@ Test(finding_python, the_last_of_a_chain_of_imports_is_named)
 	cr_expect(strstr(finding->fact, "mostly torch (plot.py:2)") != NULL, "%s", finding->fact);
 }
 
+// Shares of what is left of the run are said to be that.
+Test(finding_python, imports_on_a_busy_machine_are_a_share_of_what_is_left)
+{
+	add(&f, 1, METRIC_ON_CPU, 200,
+	    "{<module> /x/main.py:5} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+	    "{<module> /usr/lib/python3/dist-packages/torch/__init__.py:9}");
+	add(&f, 1, METRIC_ON_CPU, 200, "{<module> /x/main.py:9}");
+	add(&f, 1, METRIC_OFF_RUNNABLE, 600, "{<module> /x/main.py:9}");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "PY-IMPORT");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "imports: 50 % of the main thread's time (excluding waits "
+	                                "for a CPU), most of it for torch") != NULL,
+	          "%s", finding->fact);
+}
+
 // Others' load is above its threshold, and costs more; it is said behind what the program does.
 Test(finding_python, what_is_said_of_the_measurement_comes_last)
 {
