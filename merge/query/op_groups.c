@@ -635,6 +635,18 @@ static int compare_called(const void *a, const void *b)
 	return (left->caller > right->caller) - (left->caller < right->caller);
 }
 
+/* A line of the user's own says more than what libraries call in threads of theirs, unless next to
+   nothing is called from there. */
+#define OWN_CALLS_SHARE 0.1
+
+static bool is_better(const struct op_group *group, bool own, uint64_t ns)
+{
+	if (!group->caller || own == group->caller_own)
+		return !group->caller || ns > group->caller_ns;
+	uint64_t of_own = own ? ns : group->caller_ns, of_other = own ? group->caller_ns : ns;
+	return own == ((double)of_own >= OWN_CALLS_SHARE * (double)of_other);
+}
+
 // The caller of most of each group's time.
 static void choose_callers(struct op_groups *a)
 {
@@ -650,9 +662,11 @@ static void choose_callers(struct op_groups *a)
 			ns += called[end].ns;
 		}
 		struct op_group *group = &a->groups[called[first].group - 1];
-		if (group->caller && ns <= group->caller_ns)
+		bool own = op_caller_is_own(a->profile, called[first].caller);
+		if (!is_better(group, own, ns))
 			continue;
 		group->caller = called[first].caller;
+		group->caller_own = own;
 		group->forward = called[first].forward;
 		group->caller_ns = ns;
 	}

@@ -34,6 +34,7 @@ struct op_group {
 	uint32_t caller; /* location, of most of its time; 0: unknown */
 	bool forward;    /* that has called what it is the derivative of */
 	uint64_t caller_ns;
+	bool caller_own; /* it is in the user's own code */
 };
 
 /* What one line has called, of one group. */

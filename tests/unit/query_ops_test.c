@@ -712,6 +712,32 @@ Test(query_ops, an_op_that_python_calls_is_called_from_the_users_own_line)
 	cr_expect(rows->rows[1].backward);
 }
 
+// Libraries call ops in threads of theirs, too, as oneDNN does in those of OpenMP.
+static void call_in_library(const char *name, uint64_t total_ms)
+{
+	struct op_event event = call_of(name, 0, total_ms, total_ms);
+	struct frame frames[2];
+
+	frames_of(&f, "start_task /usr/lib/pool.c:7 > hook", frames);
+	event.caller = frames[1];
+	profile_add_op(f.profile, &event);
+}
+
+Test(query_ops, the_users_own_line_goes_before_what_libraries_call)
+{
+	call_in_python("conv", 10, 31, 0);
+	call_in_library("conv", 60);
+	call_in_python("mm", 1, 32, 0);
+	call_in_library("mm", 60);
+	name_all(&f);
+	cleanup(op_rows) struct op_rows *rows = ask_ops(&(struct op_query){ 0 });
+	cr_assert(eq(sz, rows->count, 2));
+	cr_expect(eq(str, (char *)rows->rows[0].name, "conv"));
+	cr_expect(eq(str, (char *)rows->rows[0].file, "train.py"));
+	cr_expect(eq(int, rows->rows[0].line, 31));
+	cr_expect(eq(str, (char *)rows->rows[1].file, "/usr/lib/pool.c"));
+}
+
 Test(query_ops, callers_in_python_are_exact)
 {
 	call_in_python("mm", 10, 31, 0);
