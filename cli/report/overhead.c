@@ -7,6 +7,7 @@
 #include "base/op.h"
 #include "cli/report/section.h"
 #include "merge/profile/profile.h"
+#include "merge/query/query_called.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_ops.h"
 
@@ -66,6 +67,12 @@ static void count_calls(const struct profile *profile, uint64_t calls[OP_PROVIDE
 	for (size_t i = 0; rows && i < rows->count; i++)
 		calls[owner_of(rows->rows[i].provider)] +=
 			rows->rows[i].calls + rows->rows[i].marks;
+	// --count-calls has each call of a function counted, of which few are ops.
+	const struct query all = { .by = BY_FUNCTION };
+	cleanup(called_rows) struct called_rows *called =
+		query_called(profile, &all, CALLED_BY_CALLS, NULL);
+	if (called)
+		calls[OP_PYTHON] += called->calls;
 }
 
 // "nvtx 301 ms (±12 ms) for 4,000,000 calls, blas 0 s for 12, others 2 ms (±1 ms)"

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/function_name.h"
 #include "base/op.h"
 #include "base/share.h"
 #include "cli/report/row_words.h"
@@ -21,10 +22,11 @@
 #define FIRST_NS_MIN   NS_PER_MS
 #define FIRST_OF_CALLS 3
 
-#define BRIEF_SHARE    0.05 /* of its threads' time, by one op: less needs no table in one screen */
+#define BRIEF_SHARE    0.05 /* of the run, by one op: less needs no table in one screen */
 #define NAME_WIDTH     32   /* longer ones do not push numbers out */
 #define PLACE_WIDTH    18
 #define STACK_WIDTH    48
+#define SHAPE_WIDTH    60
 #define BACKWARD       "backward of "
 
 REPORT_KEEPS(op_rows, struct op_rows *);
@@ -128,13 +130,28 @@ static bool is_by_place(const struct ops *ops)
 	return ops->query.by == OPS_BY_MODULE || ops->query.by == OPS_BY_LINE;
 }
 
+// Without the last operands, which are none: "[[5, 64], [64], [], []] float32". What has a shape is
+// told, where a line has no room for more.
+static void shape_words(const char *shape, char *buffer, size_t size)
+{
+	static const char none[] = ", []";
+	const char *end = strrchr(shape, ']');
+	size_t length = strlen(none), kept = end ? (size_t)(end - shape) : strlen(shape);
+
+	while (end && kept > length && strncmp(shape + kept - length, none, length) == 0)
+		kept -= length;
+	snprintf(buffer, size, "%.*s%s", (int)kept, shape, end ? end : "");
+}
+
 // What names the row: "cuBLAS: gemm [256, 128, 300]".
 static void name_op(const struct ops *ops, const struct op_row *row, char *buffer, size_t size)
 {
 	bool domain = *row->domain && ops->query.by != OPS_BY_DOMAIN;
+	char shape[512];
 
+	shape_words(row->shape, shape, sizeof(shape));
 	snprintf(buffer, size, "%s%s%s%s%s", domain ? row->domain : "", domain ? ": " : "",
-	         row->name, *row->shape ? " " : "", row->shape);
+	         row->name, *shape ? " " : "", shape);
 }
 
 static void name_line(const struct op_row *row, char *buffer, size_t size)
@@ -143,6 +160,13 @@ static void name_line(const struct op_row *row, char *buffer, size_t size)
 
 	place_words(row->file, row->line, row->module, place, sizeof(place));
 	snprintf(buffer, size, "%s%s", row->backward ? BACKWARD : "", place);
+}
+
+static void name_function(const struct op_row *row, char *buffer, size_t size)
+{
+	cleanup_free char *bare = function_name_bare(row->function);
+
+	snprintf(buffer, size, "%s", bare ? bare : row->function);
 }
 
 static void name_place(const struct ops *ops, const struct op_row *row, char *buffer, size_t size)
@@ -154,7 +178,7 @@ static void name_place(const struct ops *ops, const struct op_row *row, char *bu
 	else if (ops->query.by == OPS_BY_STACK)
 		snprintf(buffer, size, "%s", row->stack);
 	else if (!row->file && row->function)
-		snprintf(buffer, size, "%s", row->function);
+		name_function(row, buffer, size);
 	else
 		name_line(row, buffer, size);
 }
@@ -435,6 +459,7 @@ static bool is_rank(const struct ops *ops, const struct section_column *c)
 static void choose_columns(struct section *s, const struct ops *ops)
 {
 	bool stack = ops->query.by == OPS_BY_STACK, module = ops->query.by == OPS_BY_MODULE;
+	bool shape = ops->query.by == OPS_BY_SHAPE;
 	struct section_column *op = section_column(s, "op"), *caller = section_column(s, "caller");
 	bool backward = false;
 
@@ -447,9 +472,9 @@ static void choose_columns(struct section *s, const struct ops *ops)
 		s->columns[i].if_any = false;
 	}
 	op->heading = module ? "module" : ops->query.by == OPS_BY_LINE ? "called from" : "op";
-	op->clip = module ? CLIP_START : CLIP_MIDDLE;
+	op->clip = module ? CLIP_START : shape ? CLIP_END : CLIP_MIDDLE;
 	op->room = stack ? 2 : 3;
-	op->reserve = is_by_place(ops) ? STACK_WIDTH : NAME_WIDTH;
+	op->reserve = shape ? SHAPE_WIDTH : is_by_place(ops) ? STACK_WIDTH : NAME_WIDTH;
 	caller->heading = ops->query.by == OPS_BY_THREAD ? "thread" : "called from";
 	caller->clip = stack ? CLIP_END : CLIP_START;
 	caller->room = stack ? 3 : 2;
@@ -514,8 +539,9 @@ static void note_troubles(struct section *s, const struct ops *ops)
 	if (untimed)
 		section_note(
 			s, NOTE_SAY, false,
-			"median, min, max and first exclude %s %% of the calls: only their sum is "
+			"median, min, max and first exclude %s call%s (%s %%): only their sum is "
 			"recorded, as they were too frequent or reported afterwards",
+			format_count(untimed).text, untimed == 1 ? "" : "s",
 			format_percent(untimed, ops->all->calls).text);
 }
 
@@ -559,13 +585,18 @@ static void note_pauses(struct section *s, const struct ops *ops)
 	}
 }
 
-// One op at least has a part of the time that is worth a table.
-static bool matter(const struct ops *ops)
+// One op at least has a part of the time that is worth a table: of the run's, as many threads that
+// wait for work make no op cheaper.
+static bool matter(const struct report *r, const struct ops *ops)
 {
+	uint64_t run_ns = profile_run(r->profile)->wall_ns, all_ns = ops->all->wall_ns;
+
+	if (run_ns && run_ns < all_ns)
+		all_ns = run_ns;
 	for (size_t i = 0; i < ops->count; i++) {
 		const struct op_row *row = ops->rows[i];
 		uint64_t ns = row->total_ns > row->self_ns ? row->total_ns : row->self_ns;
-		if (row->gpu_ns || share_of(ns, ops->all->wall_ns) >= BRIEF_SHARE)
+		if (row->gpu_ns || share_of(ns, all_ns) >= BRIEF_SHARE)
 			return true;
 	}
 	return false;
@@ -615,7 +646,7 @@ struct section *section_ops(struct report *r, struct error *err)
 		say_none(s, &ops);
 		return section_end(s, err);
 	}
-	s->shown = !r->view->brief || matter(&ops);
+	s->shown = !r->view->brief || matter(r, &ops);
 	s->subtitle = say_whole(r, &ops);
 	choose_columns(s, &ops);
 	add_rows(s, &ops);

@@ -264,6 +264,14 @@ static size_t reserved(const struct layout *layout)
 	return used;
 }
 
+// A share says nothing without the amount before it.
+static bool lacks_amount(const struct layout *layout, size_t column)
+{
+	const char *heading = layout->s->columns[column].heading;
+
+	return column && heading && strcmp(heading, "%") == 0 && !layout->shown[column - 1];
+}
+
 static void choose_columns(struct layout *layout)
 {
 	const struct section *s = layout->s;
@@ -285,7 +293,8 @@ static void choose_columns(struct layout *layout)
 		for (size_t i = 0; i < s->column_count && i < COLUMNS_MAX; i++) {
 			size_t needed =
 				s->columns[i].priority == priority ? column_width(layout, i) : 0;
-			if (!needed || used + GAP + needed > (size_t)width)
+			if (!needed || used + GAP + needed > (size_t)width ||
+			    lacks_amount(layout, i))
 				continue;
 			layout->shown[i] = true;
 			used += GAP + needed;

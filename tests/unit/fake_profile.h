@@ -55,6 +55,7 @@ struct profile {
 	size_t module_count;
 	const struct op_row *ops;
 	size_t op_count;
+	unsigned op_threads; /* that shares of ops are of; 0: one */
 	struct counter_rows counters;
 	struct device_rows devices;
 	struct gpu_rows gpu;

@@ -409,7 +409,7 @@ struct op_rows *query_ops(const struct profile *p, const struct op_query *query,
 	((struct profile *)p)->ops_asked = *query;
 	rows->rows = (struct op_row *)p->ops;
 	rows->count = p->op_count;
-	rows->wall_ns = p->run.wall_ns;
+	rows->wall_ns = p->run.wall_ns * (p->op_threads ? p->op_threads : 1);
 	for (size_t i = 0; i < p->op_count; i++)
 		rows->calls += p->ops[i].calls;
 	return rows;

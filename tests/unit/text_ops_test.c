@@ -266,6 +266,85 @@ Test(text_ops, a_program_without_ops_is_told_so)
 	free(page);
 }
 
+static char *page_of_op(const struct op_row *op, struct view *view, uint64_t wall_ns)
+{
+	struct profile *profile = fake_profile_with_ops();
+
+	profile->ops = op;
+	profile->op_count = 1;
+	if (wall_ns) {
+		profile->run.wall_ns = wall_ns;
+		profile->op_threads = 12;
+	}
+	return text_page(profile, view, golden_terminal(100, false, false));
+}
+
+// The operands that are none, and what a library's function takes, stand in no one's way.
+Test(text_ops, a_row_has_room_for_the_shape_that_matters)
+{
+	static const struct op_row op = {
+		.name = "aten::mkldnn_convolution",
+		.provider = "torch",
+		.domain = "",
+		.shape = "[[5, 64, 56, 56], [64, 64, 3], [], [], []] float32",
+		.stack = "",
+		.function = "void dnnl::start(dnnl_kind_t, char const*)",
+		.self_ns = 3 * NS_PER_SEC,
+		.total_ns = 3 * NS_PER_SEC,
+		.calls = 40,
+	};
+	struct view view = view_default();
+
+	view.by.index = VIEW_BY_SHAPE;
+	char *page = page_of_op(&op, &view, 0);
+	cr_expect(strstr(page, " aten::mkldnn_convolution [[5, 64, 56, 56], [64, 64, 3]] ") != NULL,
+	          "%s", page);
+	cr_expect(strstr(page, "  dnnl::start\n") != NULL, "%s", page);
+	cr_expect(eq(ptr, strstr(page, "%    %"), NULL), "%s", page);
+	free(page);
+}
+
+// Of the run: threads that wait for work make no op cheaper.
+Test(text_ops, one_screen_has_ops_that_take_a_part_of_the_run)
+{
+	static const struct op_row op = {
+		.name = "conv",
+		.provider = "torch",
+		.domain = "",
+		.shape = "",
+		.stack = "",
+		.self_ns = NS_PER_SEC,
+		.total_ns = NS_PER_SEC,
+		.calls = 40,
+	};
+	struct view view = view_default();
+
+	view.brief = true;
+	char *page = page_of_op(&op, &view, 10 * NS_PER_SEC);
+	cr_expect(strstr(page, "\nops by self time") != NULL, "%s", page);
+	free(page);
+	page = page_of_op(&op, &view, 30 * NS_PER_SEC);
+	cr_expect(eq(ptr, strstr(page, "\nops by self time"), NULL), "%s", page);
+	free(page);
+}
+
+Test(text_ops, functions_that_were_counted_are_calls_of_the_hooks)
+{
+	static const struct called called[] = {
+		{ .name = "fib", .file = "fib.py", .line = 3, .calls = 21891, .primitive = 1 },
+	};
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->called = called;
+	profile->called_count = 1;
+	profile->run.hooks_ops_ns = NS_PER_SEC;
+	profile->run.hooks_ns[OP_PYTHON] = NS_PER_SEC;
+	char *page = text_page(profile, &view, golden_terminal(200, false, false));
+	cr_expect(strstr(page, " for 21,891 calls") != NULL, "%s", page);
+	free(page);
+}
+
 Test(text_ops, tables_with_ops_are_not_wider_than_the_terminal)
 {
 	static const int groupings[] = { VIEW_BY_NONE, VIEW_BY_OP, VIEW_BY_STACK, VIEW_BY_SHAPE };
