@@ -176,7 +176,8 @@ static void sum_up(struct sums *sums, const struct call_node *node, int depth)
 	}
 }
 
-struct place_sum place_busiest(const struct call_tree *tree)
+struct place_sum place_busiest(const struct call_tree *tree,
+                               bool (*counts)(const struct place_sum *sum))
 {
 	cleanup_free struct sums *sums = calloc(1, sizeof(*sums));
 	struct place_sum best = { 0 };
@@ -185,7 +186,8 @@ struct place_sum place_busiest(const struct call_tree *tree)
 		return best;
 	sum_up(sums, call_tree_root(tree)->child, 0);
 	for (size_t i = 0; i < sums->count; i++)
-		if (sums->sums[i].self + sums->sums[i].below > best.self + best.below)
+		if (sums->sums[i].self + sums->sums[i].below > best.self + best.below &&
+		    (!counts || counts(&sums->sums[i])))
 			best = sums->sums[i];
 	return best;
 }

@@ -42,8 +42,10 @@ struct place_sum {
 	uint64_t self, below;
 };
 
-/* The one that holds most time. It is without what the tree leaves out. */
-struct place_sum place_busiest(const struct call_tree *tree);
+/* The one that holds most time, of those that COUNTS says true of; NULL: of all. It is without what
+   the tree leaves out. */
+struct place_sum place_busiest(const struct call_tree *tree,
+                               bool (*counts)(const struct place_sum *sum));
 
 /* An op, and the self time of what was done in it and in no op within it. */
 struct place_op {

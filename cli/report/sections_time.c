@@ -232,7 +232,8 @@ static bool is_made(const struct row *row)
 	return strcmp(row->name, "[jit]") == 0 && !row->module;
 }
 
-// "[jit] in aten::convolution": what code without symbols has no name for, its op has one for.
+// "[jit] in aten::convolution, others": what code without symbols has no name for, its op has one
+// for.
 static const char *name_of(const struct code *code, const struct row *row)
 {
 	bool nameless = row->name[0] == '[' && !row->kernel && (row->module || is_made(row));
@@ -242,7 +243,8 @@ static const char *name_of(const struct code *code, const struct row *row)
 		op = place_op_around(code->calls, row->name, row->module);
 	if (!op.name || (double)op.self < CALLER_SHARE * (double)row->self)
 		return row->name;
-	return report_say(code->report, "%s in %s", row->name, op.name);
+	bool all = (double)op.self >= WHOLE_SHARE * (double)row->self;
+	return report_say(code->report, "%s in %s%s", row->name, op.name, all ? "" : ", others");
 }
 
 // "pthread_mutex_lock < push", and where push is.

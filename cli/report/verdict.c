@@ -215,13 +215,24 @@ static const struct row *nameless_row(const struct verdict_facts *f)
 	return row && is_mark(row) && strcmp(row->name, "[jit]") == 0 ? row : NULL;
 }
 
+// What starts with an import is described by what is imported.
+static bool is_import(const struct place_sum *sum)
+{
+	return strcmp(sum->entry->name, "_find_and_load") == 0;
+}
+
+static bool is_no_import(const struct place_sum *sum)
+{
+	return sum->entry && !is_import(sum);
+}
+
 // A function of the user's own that holds more, with what it calls of libraries, than TIMES what
 // any function does by itself: time that is spent in many small ones has one cause all the same.
 static bool asks_most(const struct verdict_facts *f, double times, struct place_sum *sum)
 {
 	const struct row *row = nameless_row(f) ? nameless_row(f) : hottest(f);
 
-	*sum = place_busiest(f->cpu_tree);
+	*sum = place_busiest(f->cpu_tree, NULL);
 	uint64_t ns = sum->self + sum->below;
 	return sum->own && sum->entry && !sum->own->kernel && sum->below > sum->self / 10 &&
 	       share_of(ns, f->all) >= ASKED_SHARE &&
@@ -289,12 +300,6 @@ static void add_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 
 	name_sum(f, sum, text, sizeof(text));
 	snprintf(v->next + length, sizeof(v->next) - length, " %s.", text);
-}
-
-// What starts with an import is described by what is imported.
-static bool is_import(const struct place_sum *sum)
-{
-	return strcmp(sum->entry->name, "_find_and_load") == 0;
 }
 
 // How much of the run CPU_NS of all threads explain, as evidence_weigh() has it for findings.
@@ -682,6 +687,20 @@ static void name_nameless(const struct row *row, char *buffer, size_t size)
 	         jit ? "that a JIT compiler made" : "in ", jit ? "" : path_base(row->module));
 }
 
+static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, struct verdict *v)
+{
+	char text[700];
+
+	name_sum(f, sum, text, sizeof(text));
+	say(v, "%s.", text);
+	if (query_lacks_agent(f->run, sum->entry->module))
+		return advise_agent(v);
+	if (sum->entry->name[0] == '[' && sum->entry->module)
+		return advise(v, "Get its symbols first (see the limits), or start with that "
+		                 "caller.");
+	return advise(v, "Call it less often or with less work, starting there.");
+}
+
 // What native code has no name for, its op has one for.
 static bool says_op(const struct verdict_facts *f, const struct row *row, struct verdict *v)
 {
@@ -690,6 +709,10 @@ static bool says_op(const struct verdict_facts *f, const struct row *row, struct
 
 	if (!op.name || (double)op.self < STANDS_FOR * (double)row->self)
 		return false;
+	// The user's own function that calls it may call others, too, which are as much of a price.
+	struct place_sum sum = place_busiest(f->cpu_tree, is_no_import);
+	if (sum.own && !sum.own->kernel && sum.self + sum.below > op.self)
+		return say_sum(f, &sum, v);
 	struct place_call call = place_caller(f->cpu_tree, op.name);
 	if (!call.caller)
 		call = place_caller(f->cpu_tree, row->name);
@@ -766,20 +789,10 @@ static bool of_imports(const struct verdict_facts *f, struct verdict *v)
 static bool asked_for(const struct verdict_facts *f, struct verdict *v)
 {
 	struct place_sum sum;
-	char text[700];
 
 	if (!asks_most(f, MORE_THAN, &sum))
 		return false;
-	if (is_import(&sum) && of_imports(f, v))
-		return true;
-	name_sum(f, &sum, text, sizeof(text));
-	say(v, "%s.", text);
-	if (query_lacks_agent(f->run, sum.entry->module))
-		return advise_agent(v);
-	if (sum.entry->name[0] == '[' && sum.entry->module)
-		return advise(v, "Get its symbols first (see the limits), or start with that "
-		                 "caller.");
-	return advise(v, "Call it less often or with less work, starting there.");
+	return (is_import(&sum) && of_imports(f, v)) || say_sum(f, &sum, v);
 }
 
 static bool flat(const struct verdict_facts *f, struct verdict *v)

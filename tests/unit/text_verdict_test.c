@@ -285,6 +285,60 @@ Test(text_verdict, an_op_names_code_that_has_no_symbols)
 	expect_verdict(profile, "60.0 % of the CPU time is spent in code without symbols");
 }
 
+// A convolution is made of more than one piece of generated code, each an op of its own. What
+// imports ask for, though more, is no price of that.
+Test(text_verdict, what_calls_generated_code_goes_before_one_part_of_it)
+{
+	struct row row = { .name = "[jit]",
+		           .self = 6 * NS_PER_SEC,
+		           .total = 6 * NS_PER_SEC,
+		           .self_ns = { [METRIC_ON_CPU] = 6 * NS_PER_SEC } };
+	struct call_node code[] = {
+		{ .name = "[jit]", .self = 4 * NS_PER_SEC, .total = 4 * NS_PER_SEC },
+		{ .name = "[jit]", .self = 2 * NS_PER_SEC, .total = 2 * NS_PER_SEC },
+	};
+	struct call_node ops[] = {
+		{ .name = "convolution", .op = true, .call_line = 26, .total = 4 * NS_PER_SEC },
+		{ .name = "reorder", .op = true, .call_line = 26, .total = 2 * NS_PER_SEC },
+	};
+	struct call_node import = { .name = "_find_and_load",
+		                    .file = "<frozen importlib._bootstrap>",
+		                    .python = true,
+		                    .self = 6300 * NS_PER_MS,
+		                    .total = 6300 * NS_PER_MS };
+	struct call_node own[] = {
+		{ .name = "train",
+		  .file = "/src/train.py",
+		  .line = 26,
+		  .python = true,
+		  .total = 6 * NS_PER_SEC },
+		{ .name = "<module>",
+		  .file = "/src/train.py",
+		  .line = 2,
+		  .python = true,
+		  .total = 6300 * NS_PER_MS },
+	};
+	struct profile *profile = fake_profile();
+
+	for (int i = 0; i < 2; i++)
+		ops[i].child = &code[i];
+	ops[0].next = &ops[1];
+	own[0].child = ops;
+	own[0].next = &own[1];
+	own[1].child = &import;
+	profile->tree = own;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = 12300 * NS_PER_MS;
+	expect_verdict(profile,
+	               "  48.8 % of the CPU time is spent in train (train.py:26) and in what "
+	               "it calls of libraries, most in convolution.");
+	struct view view = view_default();
+	char *page = text_page(profile, &view, golden_terminal(200, false, false));
+	cr_expect(ne(ptr, strstr(page, "[jit] in convolution, others"), NULL), "%s", page);
+	free(page);
+}
+
 Test(text_verdict, the_users_own_code_that_libraries_call_is_not_its_callers_time)
 {
 	struct call_node nodes[5];
