@@ -166,8 +166,21 @@ static uint32_t process_of(const struct profile *p, const char *glob, const stru
 }
 
 // What PyTorch's own profiler marks steps with, each by a name of its own: ProfilerStep#0 and so
-// on.
+// on. Its step() ends one and begins the next, so that behind the last one a range is open for as
+// long as it takes to stop.
 #define PROFILER_STEPS "ProfilerStep#*"
+#define PROFILER_REST  0.05 // of the mean step: less is that rest
+
+static void leave_out_rest(struct calls *c)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i + 1 < c->count; i++)
+		sum += c->calls[i].ns;
+	if (c->count >= 2 && (double)c->calls[c->count - 1].ns * (double)(c->count - 1) <
+	                             PROFILER_REST * (double)sum)
+		c->count--;
+}
 
 static uint64_t count_named(const struct profile *p, const char *glob)
 {
@@ -221,6 +234,8 @@ static bool collect(const struct profile *p, const char *glob, struct calls *cal
 	}
 	if (calls->count)
 		qsort(calls->calls, calls->count, sizeof(*calls->calls), compare_calls);
+	if (*one && is_named(p, *one, PROFILER_STEPS))
+		leave_out_rest(calls);
 	return true;
 }
 
@@ -422,7 +437,10 @@ struct steps *query_steps(const struct profile *p, const struct steps_query *que
 		ok = collect(p, query->name, &calls, &one);
 	if (ok && calls.count >= 2) {
 		describe(s, p, one, !query->name);
-		s->between = !op_is_step(profile_op(p, one->op)) && !cover(&calls);
+		// What it does between two ranges, as to start and to stop, is its own.
+		bool marked =
+			op_is_step(profile_op(p, one->op)) || is_named(p, one, PROFILER_STEPS);
+		s->between = !marked && !cover(&calls);
 		ok = make_steps(s, p, query, &calls) && sum_up(s);
 	}
 	if (!ok) {

@@ -301,6 +301,27 @@ Test(query_steps, ranges_of_pytorchs_profiler)
 	cr_expect(eq(u64, s->steps[2].ns, 12 * MS));
 }
 
+// Behind its last step() a range is open until the profiler stops.
+Test(query_steps, what_pytorchs_profiler_opens_last_is_no_step)
+{
+	static const uint64_t last[] = { 0, 6 };
+	char name[64];
+
+	for (size_t k = 0; k < 2; k++) {
+		end();
+		begin();
+		for (int i = 0; i < 6; i++) {
+			snprintf(name, sizeof(name), "ProfilerStep#%d", i);
+			library_call(OP_TORCH, name, i < 5 ? 10 : last[k]);
+			f.now_ns += i ? 0 : 500 * MS; // it starts
+		}
+		cleanup(steps) struct steps *s = steps_of(NULL);
+		cr_expect(eq(u64, s->calls, last[k] ? 6 : 5));
+		cr_expect(eq(u64, s->min_ns, (last[k] ? last[k] : 10) * MS));
+		cr_expect(eq(u64, s->max_ns, 10 * MS));
+	}
+}
+
 // Two short ones are more than what is found, and a pause is in none of them.
 Test(query_steps, what_the_program_marks_goes_first)
 {
