@@ -269,11 +269,45 @@ static const struct op_row *hottest_op(const struct verdict_facts *f)
 	return most;
 }
 
-// "… % of the CPU time is spent in save (a.c:3) and in what it calls of libraries, most in write".
+static bool is_label(const struct verdict_facts *f, const struct call_node *node)
+{
+	for (size_t i = 0; node->op && i < f->ops->count; i++)
+		if (f->ops->rows[i].label && strcmp(f->ops->rows[i].name, node->name) == 0)
+			return true;
+	return false;
+}
+
+static const struct call_node *heaviest_below(const struct call_node *node)
+{
+	const struct call_node *most = node->child;
+
+	for (const struct call_node *c = most; c; c = c->next)
+		most = c->total > most->total ? c : most;
+	return most;
+}
+
+// What a label of the program's own is around most: it is no library's. A function of Python's says
+// more than what calls that.
+static const struct call_node *within_label(const struct verdict_facts *f,
+                                            const struct call_node *node)
+{
+	const struct call_node *below;
+
+	if (!is_label(f, node))
+		return node;
+	while ((below = heaviest_below(node)) && is_label(f, node))
+		node = below;
+	for (below = node; below && 2 * below->total > node->total; below = heaviest_below(below))
+		if (below->python)
+			return below;
+	return node;
+}
+
 static void name_sum(const struct verdict_facts *f, const struct place_sum *sum, char *buffer,
                      size_t size)
 {
-	cleanup_free char *entry = function_name_bare(sum->entry->name);
+	const struct call_node *called = within_label(f, sum->entry);
+	cleanup_free char *entry = function_name_bare(called->name);
 	struct call_node own = *sum->own;
 	char place[400];
 
@@ -288,9 +322,9 @@ static void name_sum(const struct verdict_facts *f, const struct place_sum *sum,
 	         "most in %s%.80s",
 	         format_percent(sum->self + sum->below, f->all).text, f->of, place,
 	         sum->entry->kernel ? "the kernel" : "libraries", in_op ? "the op " : "",
-	         in_op                                  ? op.name
-	         : sum->entry->name[0] == '[' || !entry ? sum->entry->name
-	                                                : entry);
+	         in_op                              ? op.name
+	         : called->name[0] == '[' || !entry ? called->name
+	                                            : entry);
 }
 
 static void add_sum(const struct verdict_facts *f, const struct place_sum *sum, struct verdict *v)
@@ -300,6 +334,28 @@ static void add_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 
 	name_sum(f, sum, text, sizeof(text));
 	snprintf(v->next + length, sizeof(v->next) - length, " %s.", text);
+}
+
+static bool is_of_imports(const struct finding *finding)
+{
+	return strcmp(finding->rule->id, "PY-IMPORT") == 0;
+}
+
+// Imports are often what there is to do. What costs most behind them is named, too.
+static bool advise_imports(const struct verdict_facts *f, const struct finding *finding,
+                           struct verdict *v)
+{
+	struct place_sum sum = place_busiest(f->cpu_tree, is_no_import);
+	char text[700];
+
+	advise(v, "%s", finding->advice);
+	if (f->second || f->run->samples < FEW_SAMPLES || !sum.own || sum.own->kernel ||
+	    share_of(sum.self + sum.below, f->all) < ASKED_SHARE)
+		return true;
+	size_t length = strlen(v->next);
+	name_sum(f, &sum, text, sizeof(text));
+	snprintf(v->next + length, sizeof(v->next) - length, " Next: %s.", text);
+	return true;
 }
 
 // How much of the run CPU_NS of all threads explain, as evidence_weigh() has it for findings.
@@ -420,6 +476,8 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 	if (!finding || f->second)
 		return false;
 	say_fact(finding, v);
+	if (is_of_imports(finding))
+		return advise_imports(f, finding, v);
 	advise(v, "%s", finding->advice);
 	if (finding->share < MOST_SHARE && f->run->samples >= FEW_SAMPLES &&
 	    asks_most(f, MORE_THAN, &sum) && share_of(sum.self + sum.below, f->all) >= MOST_SHARE)
@@ -778,10 +836,10 @@ static bool of_imports(const struct verdict_facts *f, struct verdict *v)
 {
 	for (size_t i = 0; i < f->findings->shown; i++) {
 		const struct finding *finding = &f->findings->items[i];
-		if (strcmp(finding->rule->id, "PY-IMPORT") != 0)
+		if (!is_of_imports(finding))
 			continue;
 		say_fact(finding, v);
-		return advise(v, "%s", finding->advice);
+		return advise_imports(f, finding, v);
 	}
 	return false;
 }

@@ -339,6 +339,75 @@ Test(text_verdict, what_calls_generated_code_goes_before_one_part_of_it)
 	free(page);
 }
 
+// A script of a few seconds imports for most of them; its user wants to know of the rest.
+Test(text_verdict, what_costs_most_beside_imports_is_named_after_them)
+{
+	static const struct rule rule = { .id = "PY-IMPORT", .subject = RULES_PYTHON };
+	struct call_node foreign[] = {
+		{ .name = "_find_and_load",
+		  .file = "<frozen importlib._bootstrap>",
+		  .python = true,
+		  .self = 6 * NS_PER_SEC,
+		  .total = 6 * NS_PER_SEC },
+		{ .name = "argwhere",
+		  .file = "/usr/lib/python3/dist-packages/numpy/core/numeric.py",
+		  .python = true,
+		  .self = 4 * NS_PER_SEC,
+		  .total = 4 * NS_PER_SEC },
+	};
+	struct call_node own[] = {
+		{ .name = "<module>",
+		  .file = "/src/masks.py",
+		  .line = 2,
+		  .python = true,
+		  .total = 6 * NS_PER_SEC },
+		{ .name = "forward",
+		  .file = "/src/masks.py",
+		  .line = 20,
+		  .python = true,
+		  .total = 4 * NS_PER_SEC },
+	};
+	struct call_node label = {
+		.name = "MASK INDICES", .op = true, .child = &foreign[1], .total = 4 * NS_PER_SEC
+	};
+	static const struct row row = {
+		.name = "argwhere",
+		.file = "/usr/lib/python3/dist-packages/numpy/core/numeric.py",
+		.self = 4 * NS_PER_SEC,
+		.total = 4 * NS_PER_SEC,
+		.self_ns = { [METRIC_ON_CPU] = 4 * NS_PER_SEC }
+	};
+	static const struct op_row op = { .name = "MASK INDICES",
+		                          .label = true,
+		                          .provider = "torch",
+		                          .domain = "",
+		                          .shape = "",
+		                          .stack = "",
+		                          .calls = 1 };
+	struct profile *profile = fake_profile();
+
+	profile->ops = &op;
+	profile->op_count = 1;
+	own[0].child = &foreign[0];
+	own[0].next = &own[1];
+	own[1].child = &label;
+	profile->tree = own;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = 10 * NS_PER_SEC;
+	profile->findings[0] = (struct finding){ .rule = &rule,
+		                                 .severity = SEVERITY_INFO,
+		                                 .share = 0.6,
+		                                 .saving_ns = 6 * NS_PER_SEC,
+		                                 .fact = "imports: 60 % of the run",
+		                                 .advice = "Import less." };
+	profile->finding_count = profile->findings_shown = 1;
+	expect_verdict(profile, "  Imports: 60 % of the run.");
+	expect_verdict(profile,
+	               "Next: 40.0 % of the CPU time is spent in forward (masks.py:20) and "
+	               "in what it calls of libraries, most in argwhere.");
+}
+
 Test(text_verdict, the_users_own_code_that_libraries_call_is_not_its_callers_time)
 {
 	struct call_node nodes[5];
