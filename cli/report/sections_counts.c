@@ -296,7 +296,9 @@ static const char *say_each(struct report *r, const struct counts_calls *calls)
 static void say_versus(struct section *s, const struct counts_calls *calls)
 {
 	if (calls->versus)
-		section_say(s, "%s: %s (%+.2f %%); below, how the first differs in all calls",
+		section_say(s,
+		            "%s: %s (%+.2f %%); below, how the first differs in all calls, and in "
+		            "percent of what those of the second take",
 		            calls->versus, each(calls->versus_each).text,
 		            calls->each > 0 ? 100 * (calls->versus_each / calls->each - 1) : 0.0);
 }
@@ -364,6 +366,17 @@ static const struct section_column head_columns[] = {
 	{ "rows", .type = CELL_ROWS, JSON(7), .make = make_rows },
 };
 
+// What shares are of: of a statement, what its calls take, not what the interpreter took to start.
+static uint64_t shares_of(const struct counts_shown *as, const struct count_rows *rows)
+{
+	const struct counts_calls *calls = as->calls;
+
+	if (!calls)
+		return as->query.baseline ? rows->baseline_all : rows->all;
+	double each = calls->versus ? calls->versus_each : calls->each;
+	return each > 0 ? (uint64_t)(each * calls->count + 0.5) : 0;
+}
+
 struct section *section_count_report(struct report *r, const struct counts_shown *as,
                                      struct error *err)
 {
@@ -373,7 +386,7 @@ struct section *section_count_report(struct report *r, const struct counts_shown
 	if (!rows)
 		return NULL;
 	const char *command = profile_run(r->profile)->command;
-	struct shown shown = { as, rows, as->query.baseline ? rows->baseline_all : rows->all };
+	struct shown shown = { as, rows, shares_of(as, rows) };
 	struct section *s = section_new(r, "count", "bottleneck count");
 	const struct count_head head = {
 		.command = command || r->reader == READER_JSON ? command : "?",

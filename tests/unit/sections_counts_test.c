@@ -114,6 +114,23 @@ Test(sections_counts, people_see_what_differs_from_a_baseline_with_its_sign)
 		"to run (--noise)\n");
 }
 
+// Not of what the interpreter took to start: that is in both, and a thousand times as much.
+Test(sections_counts, shares_of_a_statement_are_of_what_its_calls_take)
+{
+	struct counts_calls calls = { .count = 10, .each = 8 };
+
+	asked_for = (struct counts_shown){ .query = { .by = COUNTS_BY_LINE,
+		                                      .baseline = fake_profile() },
+		                           .calls = &calls,
+		                           .top = 1 };
+	cr_expect(strstr(made_text(made_section(fake_profile(), READER_TEXT, report_on_a_count)),
+	                 "\n+40 | 50.00 | work:7\n") != NULL);
+	calls.versus = "other()";
+	calls.versus_each = 16;
+	cr_expect(strstr(made_text(made_section(fake_profile(), READER_TEXT, report_on_a_count)),
+	                 "\n+40 | 25.00 | work:7\n") != NULL);
+}
+
 Test(sections_counts, programs_get_all_rows_and_what_is_not_known_as_null)
 {
 	asked_for = (struct counts_shown){ .top = 1 };
