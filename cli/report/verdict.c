@@ -864,16 +864,21 @@ static bool flat(const struct verdict_facts *f, struct verdict *v)
 	return advise(v, "Start with the call tree: bottleneck report --call-tree");
 }
 
-// Its own functions have no names where its symbols are not installed; nobody needs them here.
+// Nobody needs the names of its own functions here, which some builds have.
 static bool of_openmp(const struct verdict_facts *f, const struct row *row, const char *called,
                       struct verdict *v)
 {
-	if (row->name[0] != '[' || !origin_is_openmp(row->module))
+	uint64_t self = 0;
+
+	if (!row->module || !origin_is_openmp(row->module))
 		return false;
+	for (size_t i = 0; i < f->cpu->count; i++)
+		if (f->cpu->rows[i].module && strcmp(f->cpu->rows[i].module, row->module) == 0)
+			self += f->cpu->rows[i].self;
 	say(v,
 	    "%s %% of %s is spent in OpenMP's runtime (%s), where threads wait for each "
 	    "other%s%s.",
-	    format_percent(row->self, f->all).text, f->of, path_base(row->module),
+	    format_percent(self, f->all).text, f->of, path_base(row->module),
 	    *called ? ", mostly in a loop of " : "", called);
 	return advise(v,
 	              "See whether its pieces are equal (schedule(dynamic)) and long enough, and "

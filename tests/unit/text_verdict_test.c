@@ -725,6 +725,31 @@ Test(text_verdict, the_verdict_names_an_op_that_holds_half_of_the_time)
 	free(page);
 }
 
+// Where they have names it is said of all of them together.
+Test(text_verdict, functions_of_openmp_with_names_wait_too)
+{
+	static const struct row rows[] = {
+		{ .name = "gomp_team_barrier_wait_end",
+		  .module = "/usr/lib/libgomp.so.1",
+		  .self = 500 * NS_PER_MS,
+		  .total = 500 * NS_PER_MS,
+		  .self_ns = { [METRIC_ON_CPU] = 500 * NS_PER_MS } },
+		{ .name = "gomp_barrier_wait_end",
+		  .module = "/usr/lib/libgomp.so.1",
+		  .self = 300 * NS_PER_MS,
+		  .total = 300 * NS_PER_MS,
+		  .self_ns = { [METRIC_ON_CPU] = 300 * NS_PER_MS } },
+	};
+	struct profile *profile = fake_profile();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	expect_verdict(profile,
+	               "80.0 % of the CPU time is spent in OpenMP's runtime (libgomp.so.1), "
+	               "where threads wait for each other");
+}
+
 Test(text_verdict, what_openmp_computes_itself_is_waiting)
 {
 	static const struct row row = { .name = "[libgomp.so.1.0.0]",
