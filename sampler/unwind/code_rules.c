@@ -10,6 +10,8 @@
 
 /* Instructions that are followed for one rule: kernels of matrix products are unrolled. */
 #define STEPS_MAX 20000
+/* … and for all that one stack asks for, guesses included. */
+#define STACK_STEPS_MAX 40000
 /* … and jumps, each to where the code has not been followed yet. */
 #define BRANCHES_MAX 64
 /* Words that the rest of a function pushes before it pops them. */
@@ -41,6 +43,7 @@ struct machine {
 	struct value regs[DWARF_REGISTERS - 1]; // by enum dwarf_register
 	struct value pushed_at[PUSHED_MAX], pushed[PUSHED_MAX];
 	size_t pushed_count;
+	bool lost; // more was stored than there is room for: what is loaded may be any of that
 };
 
 struct run {
@@ -67,7 +70,7 @@ struct code_rules {
 	size_t branch_count;
 	struct run runs[BRANCHES_MAX + 1];
 	size_t run_count;
-	unsigned steps;
+	unsigned steps, left; // LEFT: of STACK_STEPS_MAX
 	uint64_t kept[KEPT_MAX];
 	size_t kept_count;
 };
@@ -135,7 +138,7 @@ static struct value load(const struct machine *m, struct value at)
 	for (size_t i = m->pushed_count; i > 0; i--)
 		if (same(&m->pushed_at[i - 1], &at))
 			return m->pushed[i - 1];
-	if (!at.known || at.depth == DEPTH_MAX)
+	if (!at.known || at.depth == DEPTH_MAX || m->lost)
 		return unknown();
 	at.offsets[++at.depth] = 0;
 	return at;
@@ -147,6 +150,7 @@ static void store(struct machine *m, struct value at, struct value what)
 
 	while (i < m->pushed_count && !same(&m->pushed_at[i], &at))
 		i++;
+	m->lost |= at.known && i == PUSHED_MAX;
 	if (i == PUSHED_MAX || !at.known)
 		return;
 	m->pushed_at[i] = at;
@@ -280,7 +284,10 @@ static void execute_plain(struct machine *m, const struct instruction *ins)
 {
 	struct value *low = &m->regs[dwarf_register((ins->opcode & 7u) | (ins->rex & 1u) << 3)];
 
-	if (ins->opcode >= 0x50 && ins->opcode <= 0x57) {
+	if (ins->opcode >= 0x90 && ins->opcode <= 0x97) { // exchanges it with rax
+		if (low != &m->regs[DWARF_RAX])
+			*low = m->regs[DWARF_RAX] = unknown();
+	} else if (ins->opcode >= 0x50 && ins->opcode <= 0x57) {
 		push(m, *low);
 	} else if (ins->opcode >= 0x58 && ins->opcode <= 0x5f) {
 		*low = pop(m);
@@ -526,7 +533,7 @@ static struct cfi_rule follow(struct code_rules *r, uint64_t pc)
 		m->regs[i] = (struct value){ .reg = (uint8_t)i, .known = true };
 	r->branch_count = r->run_count = r->kept_count = 0;
 	begin_run(r);
-	for (r->steps = 0; r->steps < STEPS_MAX; r->steps++) {
+	for (r->steps = 0; r->steps < STEPS_MAX && r->left; r->steps++, r->left--) {
 		const struct cfi_rule *known = r->keeps ? lookup(r, r->module, m->pc) : NULL;
 		bool on = false;
 		if (known && known->cfa != CFI_NO_RULE) {
@@ -548,11 +555,19 @@ static struct cfi_rule follow(struct code_rules *r, uint64_t pc)
 	return (struct cfi_rule){ .cfa = CFI_NO_RULE };
 }
 
+/* That there is none is known only where the way was followed to its end. */
+static void keep_found(struct code_rules *r, uint32_t module, uint64_t pc, struct cfi_rule rule)
+{
+	if (rule.cfa != CFI_NO_RULE || r->left)
+		keep(r, module, pc, rule);
+}
+
 struct cfi_rule code_rules_read(struct code_rules *r, uint64_t pc, remote_read_function *read,
                                 void *context)
 {
 	remote_memory_begin(&r->memory, read, context);
 	r->keeps = false;
+	r->left = STACK_STEPS_MAX;
 	return follow(r, pc);
 }
 
@@ -564,7 +579,7 @@ struct cfi_rule code_rules_find(struct code_rules *r, uint32_t module, uint64_t 
 	r->finds++;
 	if (known)
 		return *known;
-	if (!pid)
+	if (!pid || !r->left)
 		return (struct cfi_rule){ .cfa = CFI_NO_RULE };
 	remote_memory_begin(&r->memory, remote_memory_of_process, &pid);
 	r->module = module;
@@ -573,12 +588,17 @@ struct cfi_rule code_rules_find(struct code_rules *r, uint32_t module, uint64_t 
 	size_t count = r->kept_count;
 	memcpy(kept, r->kept, count * sizeof(kept[0]));
 	// The last one first: each of the others ends at the one behind it.
-	for (; rule.cfa != CFI_NO_RULE && count > 0; count--)
+	for (; rule.cfa != CFI_NO_RULE && count > 0 && r->left; count--)
 		if (!lookup(r, module, kept[count - 1]))
-			keep(r, module, kept[count - 1], follow(r, kept[count - 1]));
+			keep_found(r, module, kept[count - 1], follow(r, kept[count - 1]));
 	if (!lookup(r, module, pc))
-		keep(r, module, pc, rule);
+		keep_found(r, module, pc, rule);
 	return rule;
+}
+
+void code_rules_begin_stack(struct code_rules *r)
+{
+	r->left = STACK_STEPS_MAX;
 }
 
 void code_rules_doubt(struct code_rules *r)

@@ -23,6 +23,9 @@ void code_rules_free(struct code_rules *rules);
 
 CLEANUP(code_rules, struct code_rules *, code_rules_free)
 
+/* Another stack begins: what one asks for is bounded. */
+void code_rules_begin_stack(struct code_rules *rules);
+
 /* The rule at PC, an address in PID, which MODULE stands for; CFI_NO_RULE where the code does not
    say, or cannot be read (PID 0). */
 struct cfi_rule code_rules_find(struct code_rules *rules, uint32_t module, uint64_t pc, pid_t pid);

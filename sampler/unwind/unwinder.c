@@ -326,7 +326,9 @@ static enum walk_step step_generated(struct unwinder *u, struct output *out)
 	// What lies beyond the copy may have changed since: what is in the copy is older still.
 	if (walk_caller_sp(w, &sp) && sp - u->memory.start > u->memory.size)
 		return WALK_STUCK;
-	code_rules_doubt(u->code);
+	// A rule that lacks a register is not refuted.
+	if ((w->rule.cfa != CFI_REGISTER || w->regs) && (!walk_needs_rbp(w) || w->has_rbp))
+		code_rules_doubt(u->code);
 	w->rule.cfa = CFI_NO_RULE;
 	return step_without_rule(u, out);
 }
@@ -493,6 +495,8 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 	if (!sample->has_user || !max)
 		return 0;
 	begin(u, space, move(u, sample), pid);
+	if (u->code)
+		code_rules_begin_stack(u->code);
 	walk_locate(&u->walk);
 	out.flags = walk_in_spin(&u->walk) ? STACK_SPINS : 0;
 	enum walk_step end =
