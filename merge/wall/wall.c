@@ -472,7 +472,7 @@ void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)
 		return;
 	p->live--;
 	struct process *parent = p->live ? NULL : wall_find_process(w, p->parent);
-	if (!parent || !p->first_thread)
+	if (!parent || !p->first_thread || time_ns < parent->ended[0].time_ns)
 		return;
 	size_t at = 1; // those that ended before it move on
 	for (; at < CHILDREN_KEPT && parent->ended[at].time_ns <= time_ns; at++)

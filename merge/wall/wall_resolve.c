@@ -46,7 +46,7 @@ static struct edge_times *times_of(struct history *h, struct raw *raw)
 		return NULL;
 	}
 	if (next || raw->to_ns > first->to_ns + ESTIMATE_NS)
-		raw->to_ns = first->to_ns;
+		raw->to_ns = min_ns(raw->to_ns, first->to_ns);
 	return first;
 }
 
