@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "merge/query/query_kinds.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/origin.h"
 #include "merge/profile/profile_parts.h"
@@ -10,8 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-
-#define NO_KIND UINT32_MAX
 
 // Where a node begins: the place of the outermost own function above it, or its own.
 struct start {
@@ -125,21 +122,6 @@ static void add_cells(struct asking *a, const struct query *query)
 	}
 }
 
-static uint32_t kind_of(struct thread_kinds *kinds, size_t *capacity, const struct asking *a,
-                        struct start start)
-{
-	const char *function = profile_string(a->profile, start.function);
-	const char *file = profile_string(a->profile, start.file);
-
-	for (size_t i = 0; i < kinds->count; i++) // strings of one text are one
-		if (kinds->kinds[i].function == function && kinds->kinds[i].file == file)
-			return (uint32_t)i;
-	if (!array_reserve(&kinds->kinds, capacity, kinds->count + 1))
-		return NO_KIND;
-	kinds->kinds[kinds->count] = (struct thread_kind){ function, file, 0, 0 };
-	return (uint32_t)kinds->count++;
-}
-
 static bool is_first(const struct profile *p, const struct thread_info *info)
 {
 	return info->process &&
@@ -157,33 +139,72 @@ static int compare_threads(const void *left, const void *right)
 	return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
+// A thread, by where it began.
+struct begun {
+	struct start start;
+	uint32_t slot;
+};
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct begun *a = left, *b = right;
+
+	if (a->start.function != b->start.function)
+		return a->start.function < b->start.function ? -1 : 1;
+	if (a->start.file != b->start.file)
+		return a->start.file < b->start.file ? -1 : 1;
+	return a->slot < b->slot ? -1 : a->slot > b->slot;
+}
+
+static size_t list_begun(const struct asking *a, struct begun *begun)
+{
+	const struct threads *t = profile_threads(a->profile);
+	size_t count = 0;
+
+	for (uint32_t slot = 1; slot <= t->thread_count; slot++) {
+		const struct thread_info *info = profile_thread(a->profile, slot);
+		struct start start = a->most[slot - 1].start;
+		if (!thread_is_apart(info) || is_first(a->profile, info) ||
+		    !a->threads[slot - 1].cpu_ns)
+			continue;
+		if (!start.function)
+			start.function = info->name;
+		begun[count++] = (struct begun){ start, slot };
+	}
+	qsort(begun, count, sizeof(*begun), compare_starts);
+	return count;
+}
+
 static bool collect(struct asking *a, struct thread_kinds *kinds)
 {
 	const struct threads *t = profile_threads(a->profile);
 	uint64_t start_ns = profile_start_ns(a->profile), end_ns = profile_run(a->profile)->wall_ns;
-	size_t capacity = 0, count = 0;
+	size_t room = (size_t)t->thread_count + 1;
+	cleanup_free struct begun *begun = calloc(room, sizeof(*begun));
 
-	kinds->threads = calloc((size_t)t->thread_count + 1, sizeof(*kinds->threads));
-	if (!kinds->threads)
+	kinds->threads = calloc(room, sizeof(*kinds->threads));
+	kinds->kinds = calloc(room, sizeof(*kinds->kinds));
+	if (!begun || !kinds->threads || !kinds->kinds)
 		return false;
-	for (uint32_t slot = 1; slot <= t->thread_count; slot++) {
-		const struct thread_info *info = profile_thread(a->profile, slot);
-		struct kind_thread *thread = &a->threads[slot - 1];
-		struct start start = a->most[slot - 1].start;
-		if (!thread_is_apart(info) || is_first(a->profile, info) || !thread->cpu_ns)
-			continue;
-		if (!start.function)
-			start.function = info->name;
-		thread->slot = slot;
+	kinds->thread_count = list_begun(a, begun);
+	for (size_t i = 0; i < kinds->thread_count; i++) {
+		const struct start *start = &begun[i].start, *last = &begun[i - (i > 0)].start;
+		const struct thread_info *info = profile_thread(a->profile, begun[i].slot);
+		struct kind_thread *thread = &kinds->threads[i];
+		if (!i || start->function != last->function || start->file != last->file)
+			kinds->kinds[kinds->count++] = (struct thread_kind){
+				.function = profile_string(a->profile, start->function),
+				.file = profile_string(a->profile, start->file),
+			};
+		*thread = a->threads[begun[i].slot - 1];
+		thread->slot = begun[i].slot;
 		thread->tid = info->tid;
-		thread->kind = kind_of(kinds, &capacity, a, start);
-		if (thread->kind == NO_KIND)
-			return false;
+		thread->kind = (uint32_t)kinds->count - 1;
 		thread->begin_ns = info->start_ns > start_ns ? info->start_ns - start_ns : 0;
 		thread->end_ns = info->end_ns > start_ns ? info->end_ns - start_ns : end_ns;
-		kinds->threads[count++] = *thread;
+		if (thread->end_ns < thread->begin_ns) // a damaged profile
+			thread->end_ns = thread->begin_ns;
 	}
-	kinds->thread_count = count;
 	return true;
 }
 

@@ -17,6 +17,7 @@
 #define BUSY_SHARE     0.5  /* of the time of one CPU: then a program computes */
 #define OWN_SHARE      0.05 /* of the CPUs: less, and others are to blame for the queue */
 #define PART_SHARE     0.1  /* of the busiest thread's CPU time: less is no worker */
+#define TOGETHER       0.1  /* of the busiest thread's life: so far apart its likes begin */
 #define FEW_SAMPLES    100
 #define MEET_SHARE     0.05 /* of the time that threads run or could, in waiting for each other */
 #define HELD_SHARE     0.2  /* of the time that was waited for a lock */
@@ -322,26 +323,35 @@ struct workers {
 	uint64_t cpu_ns, ready_ns;
 	uint32_t count;
 	uint32_t early; /* of them, done in less than half of the busiest one's time */
-	uint64_t early_ns, busiest_ns; /* from when the first of all began until these were done */
+	uint64_t early_ns, busiest_ns; /* from when the busiest one began until these were done */
 };
+
+// Threads that begin one after the other, as of a server, one for each connection, share no work.
+static bool begin_together(const struct kind_thread *a, const struct kind_thread *b, uint64_t ns)
+{
+	uint64_t first = a->begin_ns < b->begin_ns ? a->begin_ns : b->begin_ns;
+	uint64_t second = a->begin_ns < b->begin_ns ? b->begin_ns : a->begin_ns;
+
+	return (double)(second - first) < TOGETHER * (double)ns;
+}
 
 static struct workers workers_of(const struct thread_kinds *kinds, const struct thread_kind *kind)
 {
-	const struct kind_thread *threads = kinds->threads + kind->first;
-	struct workers w = { .busiest = &threads[0] };
-	uint64_t begin_ns = UINT64_MAX;
+	const struct kind_thread *threads = kinds->threads + kind->first, *busiest = &threads[0];
+	struct workers w = { .busiest = busiest,
+		             .busiest_ns = busiest->end_ns - busiest->begin_ns };
 
-	for (size_t i = 0; i < kind->count; i++)
-		begin_ns = threads[i].begin_ns < begin_ns ? threads[i].begin_ns : begin_ns;
-	w.busiest_ns = w.busiest->end_ns - begin_ns;
 	for (size_t i = 0; i < kind->count; i++) {
-		uint64_t done_ns = threads[i].end_ns - begin_ns;
-		bool early = done_ns < w.busiest_ns / 2;
+		const struct kind_thread *t = &threads[i];
+		uint64_t done_ns =
+			t->end_ns > busiest->begin_ns ? t->end_ns - busiest->begin_ns : 0;
+		bool early = done_ns && done_ns < w.busiest_ns / 2 &&
+		             begin_together(t, busiest, w.busiest_ns);
 		// An idle thread of a pool lives as long as the pool.
-		if ((double)threads[i].cpu_ns < PART_SHARE * (double)w.busiest->cpu_ns && !early)
+		if ((double)t->cpu_ns < PART_SHARE * (double)busiest->cpu_ns && !early)
 			continue;
-		w.cpu_ns += threads[i].cpu_ns;
-		w.ready_ns += threads[i].ready_ns;
+		w.cpu_ns += t->cpu_ns;
+		w.ready_ns += t->ready_ns;
 		w.count++;
 		w.early += early;
 		w.early_ns = early && done_ns > w.early_ns ? done_ns : w.early_ns;

@@ -72,6 +72,25 @@ Test(finding_cpu, threads_of_one_kind_are_those_that_begin_in_one_function)
 	                                "20.0 ms, the busiest works for 1.00 s");
 }
 
+// As of a server with a thread for each connection.
+Test(finding_cpu, threads_that_begin_one_after_the_other_share_no_work)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		add_thread(&f, 10 + i, 1, 110 + i, "app");
+		add(&f, 10 + i, METRIC_ON_CPU, 20, "serve a.c:9 > work a.c:31");
+		f.now_ns += 20 * MS;
+		profile_end_thread(f.profile,
+		                   &(struct thread_end){ .thread = 10 + i, .time_ns = f.now_ns });
+	}
+	add_thread(&f, 40, 1, 140, "app");
+	add(&f, 40, METRIC_ON_CPU, 1000, "serve a.c:9 > work a.c:31");
+	f.now_ns += 1000 * MS;
+	profile_end_thread(f.profile, &(struct thread_end){ .thread = 40, .time_ns = f.now_ns });
+	finish(1400, 8);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-IMBALANCE"));
+}
+
 // All four are ready to run for a second, of which one gets more than the others.
 Test(finding_cpu, threads_that_get_unequal_shares_of_cpus_have_equal_work)
 {
