@@ -27,6 +27,9 @@ struct loop_row {
 	uint64_t critical_ns, cpu_ns;
 };
 
+// Of the hot functions alone there are some; a damaged profile may hold any number.
+#define LOOPS_MAX 256
+
 struct loop_rows {
 	struct loop_row *rows;
 	size_t count, capacity;
@@ -42,8 +45,12 @@ static bool add_time(struct loop_rows *loops, const struct activity_time *time)
 {
 	size_t at = 0;
 
+	loops->critical_ns += time->critical_ns[METRIC_ON_CPU];
+	loops->cpu_ns += time->ns[METRIC_ON_CPU];
 	while (at < loops->count && loops->rows[at].loop != time->loop)
 		at++;
+	if (at == LOOPS_MAX)
+		return true;
 	if (at == loops->count) {
 		if (!array_reserve(&loops->rows, &loops->capacity, loops->count + 1))
 			return false;
@@ -52,8 +59,6 @@ static bool add_time(struct loop_rows *loops, const struct activity_time *time)
 	}
 	loops->rows[at].critical_ns += time->critical_ns[METRIC_ON_CPU];
 	loops->rows[at].cpu_ns += time->ns[METRIC_ON_CPU];
-	loops->critical_ns += time->critical_ns[METRIC_ON_CPU];
-	loops->cpu_ns += time->ns[METRIC_ON_CPU];
 	return true;
 }
 

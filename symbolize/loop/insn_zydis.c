@@ -279,7 +279,8 @@ static bool take_sum(const struct decoded *d, uint8_t dst, struct insn *out)
 		set_op(out, INSN_OP_SCALE, dst);
 		out->src = dst;
 		out->has_imm = true;
-		out->imm = INT64_C(1) << (operands[1].imm.value.u & 31);
+		unsigned most = operands[0].size == 64 ? 63 : 31;
+		out->imm = (int64_t)(UINT64_C(1) << (operands[1].imm.value.u & most));
 	} else if (is_named(d, "imul") && d->count > 2 && is_immediate(&operands[2]) &&
 	           !out->loads) {
 		set_op(out, INSN_OP_SCALE, dst);

@@ -36,6 +36,10 @@ struct candidate {
 	struct loop_found found;
 };
 
+// Jumps of one function's code that are asked whether they lead into a loop, for all its loops:
+// beyond, no loop is known to be whole.
+#define JUMPS_MAX 20000
+
 struct finder {
 	struct graph graph;
 	const struct loop_sample *samples;
@@ -48,6 +52,7 @@ struct finder {
 	struct candidate *candidates;
 	size_t candidate_count, candidate_capacity;
 	uint32_t *inner; // [instruction]: the innermost loop around it, from 1
+	uint32_t jumps;  // that were asked where they lead, see JUMPS_MAX
 };
 
 static void finder_at_scope_end(struct finder *f)
@@ -310,10 +315,13 @@ static bool has_inner_loop(const struct finder *f, const struct candidate *c)
 
 // What jumps where only the running program knows may lead back into the loop, by ways that are
 // not in the graph.
-static bool is_whole(const struct graph *g, const struct candidate *c)
+static bool is_whole(struct finder *f, const struct candidate *c)
 {
+	const struct graph *g = &f->graph;
+
 	for (uint32_t i = 0; i < g->count; i++)
-		if (g->insns[i].flow == INSN_AWAY && is_back_edge(g, i, c->header))
+		if (g->insns[i].flow == INSN_AWAY &&
+		    (f->jumps++ >= JUMPS_MAX || is_back_edge(g, i, c->header)))
 			return false;
 	return true;
 }
@@ -377,8 +385,7 @@ static bool judge_all(struct finder *f, struct bytes code)
 		bool falls = jump->flow != INSN_JUMP && jump->flow != INSN_BRANCH;
 		c->found.jump = f->graph.insns[falls ? c->header : c->jump].at;
 		note_inner(f, i);
-		if (c->ns && c->count <= LOOP_INSNS_MAX && !has_inner_loop(f, c) &&
-		    is_whole(&f->graph, c))
+		if (c->ns && c->count <= LOOP_INSNS_MAX && !has_inner_loop(f, c) && is_whole(f, c))
 			ok = judge(f, code, c);
 		forget_members(f, c->count);
 		if (!ok)

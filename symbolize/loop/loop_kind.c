@@ -253,10 +253,13 @@ static void mark_divisions(struct asking *a)
 			mark_waiting(a, i);
 }
 
+// So many loads of a chain are marked: each is sought in the whole loop.
+#define CHASES_MAX 64
+
 // A hash chain also takes a remainder of each element, as std::unordered_map does.
 static bool is_chase(struct asking *a)
 {
-	bool found = false;
+	uint32_t found = 0;
 
 	clear_waiting(a);
 	for (uint8_t reg = 0; reg < INSN_VECTOR; reg++) {
@@ -265,11 +268,11 @@ static bool is_chase(struct asking *a)
 		struct value next = values_next(a->values, reg);
 		if (!next.known || !(next.through & BIT(reg)))
 			continue;
-		for (uint32_t i = 0; i < a->body->count; i++) {
+		for (uint32_t i = 0; i < a->body->count && found < CHASES_MAX; i++) {
 			if (!insn_at(a, i)->loads || !(a->address[i].depends & BIT(reg)))
 				continue;
 			mark_waiting(a, i);
-			found = true;
+			found++;
 		}
 	}
 	if (found)
