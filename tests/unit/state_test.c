@@ -53,7 +53,7 @@ Test(state, without_a_home_it_says_so)
 
 	unsetenv("HOME");
 	cr_expect(eq(int, state_path(path, sizeof(path), &err), -1));
-	cr_expect(eq(str, err.text, "neither XDG_STATE_HOME nor HOME is set"));
+	cr_expect(eq(str, err.text, "XDG_STATE_HOME and HOME are not set"));
 }
 
 Test(state, a_path_that_does_not_fit_is_an_error)
