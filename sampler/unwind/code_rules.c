@@ -81,6 +81,7 @@ struct code_rules *code_rules_new(void)
 
 	if (!rules || !hash_init(&rules->index, 1024))
 		return NULL;
+	code_rules_begin_stack(rules);
 	return steal(rules);
 }
 

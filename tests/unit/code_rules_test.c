@@ -144,3 +144,23 @@ Test(code_rules, long_code_is_followed_once)
 	// A process that has gone, another module.
 	cr_expect(eq(u8, code_rules_find(rules, 8, pc, 0).cfa, CFI_NO_RULE));
 }
+
+// A megabyte of nops: what a hostile stack points to, again and again.
+Test(code_rules, what_one_stack_asks_for_is_bounded)
+{
+	enum {
+		BYTES = 1 << 20
+	};
+	static const uint8_t returns[] = { 0x55, 0x5d, 0xc3 }; // push rbp; pop rbp; ret
+	static uint8_t code[BYTES];
+	cleanup(code_rules) struct code_rules *rules = code_rules_new();
+	uint64_t nops = (uint64_t)(uintptr_t)code, good = (uint64_t)(uintptr_t)returns + 1;
+
+	cr_assert(rules != NULL);
+	memset(code, 0x90, sizeof(code));
+	for (uint64_t pc = nops; pc < nops + 4096; pc++)
+		cr_assert(eq(u8, code_rules_find(rules, 7, pc, getpid()).cfa, CFI_NO_RULE));
+	cr_expect(eq(u8, code_rules_find(rules, 7, good, getpid()).cfa, CFI_NO_RULE), "too much");
+	code_rules_begin_stack(rules);
+	cr_expect(eq(u8, code_rules_find(rules, 7, good, getpid()).cfa, CFI_RSP), "not kept");
+}
