@@ -63,8 +63,9 @@ class WaitsKinds(Case):
         total = sum(int(row["total_ns"]) for row in rows)
         right = sum(int(row["total_ns"]) for row in rows
                     if row["resource"] == resource and row["holder"] == holder)
-        # 8 ms in each of 30 rounds; of these a first sample may be missed.
-        least = 0.6 * 30 * 8e6
+        # 8 ms in each of 30 rounds. A first sample may be missed; without perf events, when a
+        # thread was blocked is an estimate, and part of it is taken for waiting for a CPU.
+        least = 0.4 * 30 * 8e6
         return [] if right > max(least, least_share * total) else [f"{right} of {total} ns: {rows}"]
 
     def check_kind(self, kind, rung, least_share, tolerance):
@@ -97,8 +98,9 @@ class WaitsKinds(Case):
         total = sum(int(row["total_ns"]) for row in rows)
         right = sum(int(row["total_ns"]) for row in rows if row["holder"] == holder)
         wrong = [] if total and right > 0.9 * total else [f"{right} of {total} ns: {rows}"]
+        # The truth is 0.8 and 0.9: estimates of who was blocked when, see above, fall short of it.
         share = self.share(profile, holder)
-        return wrong + ([] if share > 0.6 else [f"{holder} {share:.3f}"])
+        return wrong + ([] if share > 0.4 else [f"{holder} {share:.3f}"])
 
     def test_what_processes_share_has_a_holder_on_each_rung(self):
         for rung in ("agent", "unprivileged, no perf events"):
