@@ -44,7 +44,8 @@ static void on_part(void *context, const struct wall_part *part)
 
 static void bound_times(struct cells *c, uint32_t most)
 {
-	while (c->last_bin && (c->last_bin >= TIMES_BINS || c->count > most))
+	cells_narrow_to(c, TIMES_BINS);
+	while (c->last_bin && c->count > most)
 		cells_widen(c);
 }
 

@@ -115,7 +115,8 @@ static void merge_equal(struct cells *c)
 	c->count = count;
 }
 
-void cells_widen(struct cells *c)
+// The bins are twice as wide; equal keys are still to be merged.
+static void double_width(struct cells *c)
 {
 	for (uint32_t i = 0; i < c->count; i++) {
 		struct cell *cell = &c->cells[i];
@@ -126,6 +127,20 @@ void cells_widen(struct cells *c)
 	}
 	c->last_bin /= 2;
 	c->width_ns *= 2;
+}
+
+void cells_widen(struct cells *c)
+{
+	double_width(c);
+	merge_equal(c);
+}
+
+void cells_narrow_to(struct cells *c, uint32_t bins)
+{
+	if (c->last_bin < bins)
+		return;
+	while (c->last_bin >= bins)
+		double_width(c);
 	merge_equal(c);
 }
 
@@ -166,8 +181,11 @@ uint32_t cells_fit(struct cells *c, const struct interval *interval)
 	uint64_t end = end_of(c, interval);
 	uint64_t last = end > start ? end - 1 : start;
 
-	while (last / c->width_ns >= CELLS_BINS)
-		cells_widen(c);
+	if (last / c->width_ns >= CELLS_BINS) {
+		while (last / c->width_ns >= CELLS_BINS)
+			double_width(c);
+		merge_equal(c);
+	}
 	if (has_edges(interval, start, end))
 		return 2;
 	return (uint32_t)(last / c->width_ns - start / c->width_ns) + 1;

@@ -95,5 +95,8 @@ bool cells_put(struct cells *c, const struct cell *cell);
 /* Doubles the width of the bins. */
 void cells_widen(struct cells *c);
 
+/* Doubles it until all cells lie in the first BINS, which is not 0. */
+void cells_narrow_to(struct cells *c, uint32_t bins);
+
 /* Moves each cell to the node MAP[node - 1]. */
 void cells_move_nodes(struct cells *c, const uint32_t *map);
