@@ -417,6 +417,17 @@ static bool explains_op(const struct verdict_facts *f, const struct finding *fin
 	       is_at_op(finding, op) && !outranks(price_of_op(f, op), finding, true);
 }
 
+// A library's function that the place of FINDING, the busiest of all, calls, or that FINDING names.
+static bool is_at_row(const struct verdict_facts *f, const struct finding *finding,
+                      const struct row *row)
+{
+	struct place_sum sum = place_busiest(f->cpu_tree, NULL);
+
+	return is_in(finding, row->name, row->file) || calls(finding, row->name) ||
+	       (sum.own && is_in(finding, sum.own->name, sum.own->file) && sum.below >= row->self &&
+	        origin_is_foreign(row->module, row->file));
+}
+
 // Whether a function, an op, or a function with what it asks libraries for, explains more of the
 // run than FINDING: worst is what costs most, whatever a rule says of it.
 static bool is_outranked(const struct verdict_facts *f, const struct finding *finding)
@@ -427,8 +438,7 @@ static bool is_outranked(const struct verdict_facts *f, const struct finding *fi
 
 	if (f->run->samples < FEW_SAMPLES)
 		return false;
-	if (row && outranks(price_of(f, row->self), finding,
-	                    is_in(finding, row->name, row->file) || calls(finding, row->name)))
+	if (row && outranks(price_of(f, row->self), finding, is_at_row(f, finding, row)))
 		return true;
 	if (op && outranks(price_of_op(f, op), finding, is_at_op(finding, op)))
 		return true;

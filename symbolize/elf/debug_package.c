@@ -13,6 +13,8 @@
 #define LISTS_MAX  64
 #define LIST_BYTES ((size_t)4 << 20)
 #define STEM_MAX   64
+#define STEM_MIN   6 // characters, of a name that is made shorter,
+#define CUT_MAX    4 // by so many at most
 #define SUFFIX     ".list"
 #define NAME_CHARS "abcdefghijklmnopqrstuvwxyz0123456789+.-" // deb-control(5)
 
@@ -101,25 +103,43 @@ static void close_lists(DIR *directory)
 
 CLEANUP(lists, DIR *, close_lists)
 
+// In lists whose names begin with STEM; *READ counts all that were read.
+static bool find_owner(const char *lists, const char *stem, const char *path, char *package,
+                       size_t size, int *read)
+{
+	cleanup(lists) DIR *directory = opendir(lists);
+	const struct dirent *entry;
+
+	while (directory && *read < LISTS_MAX && (entry = readdir(directory))) {
+		if (strncmp(entry->d_name, stem, strlen(stem)) != 0 ||
+		    !package_of(entry->d_name, package, size))
+			continue;
+		++*read;
+		if (list_owns(lists, entry->d_name, path))
+			return true;
+	}
+	return false;
+}
+
 bool debug_package_find(const char *root, const char *path, char *name, size_t size)
 {
 	char lists[PATH_MAX], stem[STEM_MAX], package[128];
-	const struct dirent *entry;
+	int read = 0;
 
 	if ((size_t)snprintf(lists, sizeof(lists), "%s/var/lib/dpkg/info", root) >= sizeof(lists))
 		return false;
-	cleanup(lists) DIR *directory = opendir(lists);
 	find_stem(path, stem);
-	for (int read = 0; directory && read < LISTS_MAX && (entry = readdir(directory));) {
-		if (strncmp(entry->d_name, stem, strlen(stem)) != 0 ||
-		    !package_of(entry->d_name, package, sizeof(package)))
-			continue;
-		read++;
-		if (!list_owns(lists, entry->d_name, path))
-			continue;
-		// The C library's are a package of the distribution proper.
-		const char *suffix = strcmp(package, "libc6") == 0 ? "-dbg" : "-dbgsym";
-		return (size_t)snprintf(name, size, "%s%s", package, suffix) < size;
+	// "libopenblasp-r0.3.21.so" is of libopenblas0-pthread.
+	for (size_t length = strlen(stem), cut = 0; cut <= CUT_MAX; cut++) {
+		if (find_owner(lists, stem, path, package, sizeof(package), &read)) {
+			// The C library's are a package of the distribution proper.
+			bool libc = strcmp(package, "libc6") == 0;
+			return (size_t)snprintf(name, size, "%s%s", package,
+			                        libc ? "-dbg" : "-dbgsym") < size;
+		}
+		if (length - cut <= STEM_MIN)
+			break;
+		stem[length - cut - 1] = '\0';
 	}
 	return false;
 }

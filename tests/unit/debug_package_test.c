@@ -41,7 +41,8 @@ static void begin(void)
 	                    "/lib/x86_64-linux-gnu/libc.so.6\n");
 	list("libopenblas0:amd64", "/usr/share/doc/libopenblas0\n");
 	list("libopenblas0-pthread:amd64",
-	     "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0\n");
+	     "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0\n"
+	     "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblasp-r0.3.21.so\n");
 	list("perl-base", "/usr/bin/perl5.36.0\n/usr/bin/perl");
 	list("libssl3:amd64", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3\n");
 	list("libevil\n$(x)", "/usr/lib/libevil.so.1\n");
@@ -72,6 +73,8 @@ Test(debug_package, it_is_that_of_the_package_that_owns_the_file)
 {
 	cr_expect_str_eq(find("/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0"),
 	                 "libopenblas0-pthread-dbgsym");
+	cr_expect_str_eq(find("/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblasp-r0.3.21.so"),
+	                 "libopenblas0-pthread-dbgsym", "a longer name than the package's");
 	cr_expect_str_eq(find("/usr/bin/perl"), "perl-base-dbgsym", "a line without its end");
 	cr_expect_str_eq(find("/usr/lib/x86_64-linux-gnu/libcrypto.so.3"), "libssl3-dbgsym");
 }

@@ -142,6 +142,19 @@ Test(text_verdict, a_finding_in_the_hottest_function_stands_for_most_of_it)
 	expect_verdict(profile, "  61.1 % of the CPU time");
 }
 
+// The library's function that does most of it is not more than the place that calls it.
+Test(text_verdict, a_finding_stands_for_what_its_place_calls_of_libraries)
+{
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile_with_findings(), nodes, 100);
+
+	profile->findings[0].saving_ns = 395 * NS_PER_MS;
+	expect_verdict(profile, "  70.0 % of the CPU time is spent in log_order (log.c:24)");
+	profile->findings[0].function = "log_order";
+	profile->findings[0].file = "/src/log.c";
+	expect_verdict(profile, "  Waiting for locks: 41 %");
+}
+
 Test(text_verdict, a_sentence_that_begins_with_a_function_has_its_name_as_it_is)
 {
 	struct profile *profile = fake_profile_with_findings();
