@@ -282,7 +282,8 @@ static bool name_kernels_caller(struct code *code, const struct row *row)
 	if (!most.name)
 		return false;
 	code->name = report_say(code->report, "%s < %s", row->name, most.name);
-	code->beside = report_say(code->report, "%s %%", format_percent(most.self, row->self).text);
+	code->beside = report_say(code->report, "%s %% of %s",
+	                          format_percent(most.self, row->self).text, row->name);
 	return true;
 }
 

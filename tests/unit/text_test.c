@@ -329,7 +329,8 @@ Test(text, kernel_time_is_told_by_what_it_was_for)
 	profile->functions = &row;
 	profile->function_count = 1;
 	char *page = text_page(profile, &view, golden_terminal(120, false, false));
-	cr_expect(ne(ptr, strstr(page, "kernel  [kernel] < read  60.0 %\n"), NULL), "%s", page);
+	cr_expect(ne(ptr, strstr(page, "kernel  [kernel] < read  60.0 % of [kernel]\n"), NULL),
+	          "%s", page);
 	free(page);
 }
 
