@@ -86,6 +86,32 @@ static const char *base_of(const char *module)
 	return slash ? slash + 1 : module;
 }
 
+bool origin_is_interpreter(const char *module)
+{
+	static const char *const names[] = { "perl", "ruby", "php",   "lua",  "luajit",
+		                             "R",    "tcl",  "tclsh", "wish", "guile",
+		                             "awk",  "gawk", "mawk",  "sh",   "bash",
+		                             "dash", "zsh",  "ksh",   NULL };
+	const char *name = base_of(module);
+	bool library = name && strncmp(name, "lib", 3) == 0 && strstr(name, ".so");
+
+	if (!name || !(library || strstr(module, "/bin/")))
+		return false;
+	name += library ? 3 : 0;
+	for (size_t i = 0; names[i]; i++) {
+		size_t length = strlen(names[i]);
+		if (strncmp(name, names[i], length) != 0)
+			continue;
+		// "libruby-3.1.so.3.1", "perl5.36.0"
+		const char *rest = name + length;
+		rest += strspn(rest, "0123456789.-");
+		rest += library && strncmp(rest, "so", 2) == 0 ? 2 : 0;
+		if (!rest[strspn(rest, "0123456789.")])
+			return true;
+	}
+	return false;
+}
+
 bool origin_is_libc(const char *module)
 {
 	const char *name = base_of(module);

@@ -25,5 +25,12 @@ bool origin_is_libc(const char *module);
 /* True for a program that the system brought, as /usr/bin/make. MODULE may be NULL. */
 bool origin_is_installed(const char *module);
 
+/*
+ * True for the interpreter of a language whose functions are not recorded (Perl, Ruby, PHP, Lua, R,
+ * Tcl, Guile, awk, shells), a program or its library: its symbols name nothing of a script's.
+ * MODULE may be NULL.
+ */
+bool origin_is_interpreter(const char *module);
+
 /* True for the interpreter of Python itself, a program or libpython. MODULE may be NULL. */
 bool origin_is_python(const char *module);

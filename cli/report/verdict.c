@@ -746,6 +746,18 @@ static bool our_own(const struct verdict_facts *f, struct verdict *v)
 	                 "--no-ops ...");
 }
 
+// Neither symbols nor callers tell what a script does.
+static bool advise_interpreter(const char *module, bool caller, struct verdict *v)
+{
+	const char *name = path_base(module);
+
+	return advise(
+		v,
+		"%.60s interprets a script, whose functions are not recorded; symbols of %.60s "
+		"would not name them. Use a profiler of the script's language%s.",
+		name, name, caller ? ", or start with that caller" : "");
+}
+
 // "code without symbols that a JIT compiler made", "code without symbols in libfoo.so".
 static void name_nameless(const struct row *row, char *buffer, size_t size)
 {
@@ -763,6 +775,8 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 	say(v, "%s.", text);
 	if (query_lacks_agent(f->run, sum->entry->module))
 		return advise_agent(v);
+	if (origin_is_interpreter(sum->entry->module))
+		return advise_interpreter(sum->entry->module, true, v);
 	if (sum->entry->name[0] == '[' && sum->entry->module)
 		return advise(v, "Get its symbols first (see the limits), or start with that "
 		                 "caller.");
@@ -920,6 +934,8 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	    caller ? called : "");
 	if (query_lacks_agent(f->run, row->module))
 		return advise_agent(v);
+	if (origin_is_interpreter(row->module))
+		return advise_interpreter(row->module, caller, v);
 	if (row->name[0] == '[' && row->module)
 		return advise(v, "Get its symbols first (see the limits)%s.",
 		              caller ? ", or start with that caller" : "");

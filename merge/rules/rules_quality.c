@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on the measurement itself. They save nothing: they say how far to trust the others.
 #include "base/clock.h"
+#include "base/origin.h"
 #include "base/rung.h"
 #include "base/share.h"
 #include "merge/rules/evidence.h"
@@ -101,7 +102,10 @@ static enum measured measure_symbols(const struct evidence *e, const struct rule
 	if (!all)
 		return MEASURED_NOTHING;
 	finding->value = percent_of(nameless, all);
-	if (worst && *worst->remedy)
+	if (worst && origin_is_interpreter(worst->path))
+		finding_advise(finding, "It is an interpreter, whose symbols name nothing of the "
+		                        "script: use a profiler of the script's language.");
+	else if (worst && *worst->remedy)
 		finding_advise(finding, "%.380s.", worst->remedy);
 	return finding_say(finding, "%.0f %% of the time was spent in code without symbols%s%.200s",
 	                   finding->value, worst ? ", most in " : "", worst ? worst->path : "");

@@ -33,6 +33,36 @@ Test(origin, of_runtimes)
 	cr_expect(!origin_is_foreign("/home/u/node", NULL));
 }
 
+Test(origin, of_interpreters)
+{
+	static const char *const interpreters[] = {
+		"/usr/bin/perl",
+		"/usr/lib/x86_64-linux-gnu/libperl.so.5.36.0",
+		"/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2",
+		"/usr/bin/php8.2",
+		"/usr/bin/lua5.4",
+		"/usr/lib/R/lib/libR.so",
+		"/usr/lib/x86_64-linux-gnu/libtcl8.6.so",
+		"/usr/lib/x86_64-linux-gnu/libguile-3.0.so.1.5.0",
+		"/usr/bin/mawk",
+		"/usr/bin/bash",
+	};
+	static const char *const others[] = {
+		NULL,
+		"/usr/bin/python3.11", // whose functions are recorded
+		"/usr/bin/ssh",
+		"/usr/bin/luac5.4",
+		"/usr/lib/x86_64-linux-gnu/libRNG.so.1",
+		"/usr/lib/x86_64-linux-gnu/libshout.so.3",
+		"/home/u/sh",
+	};
+
+	for (size_t i = 0; i < sizeof(interpreters) / sizeof(interpreters[0]); i++)
+		cr_expect(origin_is_interpreter(interpreters[i]), "%s", interpreters[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		cr_expect(!origin_is_interpreter(others[i]), "%s", others[i] ? others[i] : "NULL");
+}
+
 Test(origin, of_python)
 {
 	static const char *const files[] = {

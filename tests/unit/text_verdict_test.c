@@ -56,6 +56,35 @@ Test(text_verdict, a_library_function_is_blamed_on_its_caller)
 	                        "called from deflate_slow (deflate.c:1790).");
 }
 
+// Symbols name functions of the interpreter, never of the script.
+Test(text_verdict, symbols_of_an_interpreter_are_not_asked_for)
+{
+	static struct row row = { .self = 900 * NS_PER_MS,
+		                  .total = 900 * NS_PER_MS,
+		                  .self_ns = { [METRIC_ON_CPU] = 900 * NS_PER_MS } };
+	static const char *const names[] = { "[perl]", "Perl_pp_add" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct profile *profile = fake_profile();
+		row.name = names[i];
+		row.module = "/usr/bin/perl";
+		profile->functions = &row;
+		profile->function_count = 1;
+		profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+		expect_verdict(
+			profile,
+			"perl interprets a script, whose functions are not recorded; symbols "
+			"of perl would not name them. Use a profiler of the script's language.");
+	}
+	struct profile *profile = fake_profile();
+	row.name = "[libfoo.so]";
+	row.module = "/usr/lib/libfoo.so";
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	expect_verdict(profile, "Get its symbols first");
+}
+
 // Logging, half of it in each of two functions of a library that call a comparison of the user's
 // own; PART_MS of that.
 static struct profile *with_logging(struct profile *profile, struct call_node nodes[5],
