@@ -366,7 +366,8 @@ static double price_of(const struct verdict_facts *f, uint64_t cpu_ns)
 
 	if (f->wall.ranks)
 		return (double)(cpu_ns < wall ? cpu_ns : wall);
-	return share_of(cpu_ns, f->all > run ? f->all : run) * (double)wall;
+	double share = share_of(cpu_ns, f->all > run ? f->all : run) * (double)wall;
+	return share < (double)cpu_ns ? share : (double)cpu_ns;
 }
 
 // Where findings are priced without waiting for a CPU, of which an op has its part.

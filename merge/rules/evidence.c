@@ -163,14 +163,31 @@ void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu
 	bool alone = e->wall.ranks &&
 	             (query_wall_rank(e->profile, &rank) ||
 	              share_of(e->contention.critical.own_ns, e->wall_ns) < CROWDED_SHARE);
-	finding->share = critical > cpu || alone ? critical : cpu;
+	finding->of_cpu = !alone && cpu > critical;
+	finding->share = finding->of_cpu ? cpu : critical;
 	if (finding->share > 1)
 		finding->share = 1;
-	// Of wall time it is known what was computed. Else on a busy machine each second of it took
-	// longer, and so did what could go.
-	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
-	if (e->wall.ranks && (alone || critical >= cpu))
-		finding->saving_ns = critical_ns < e->wall_ns ? critical_ns : e->wall_ns;
+	// The CPU time of all threads is more than the wall time that it took. But no more can go
+	// than was measured, however long the run waited for CPUs meanwhile.
+	uint64_t measured = finding->of_cpu ? cpu_ns : critical_ns;
+	uint64_t most =
+		finding->of_cpu ? (uint64_t)(finding->share * (double)e->wall_ns) : e->wall_ns;
+	finding->saving_ns = measured < most ? measured : most;
+}
+
+const char *evidence_whole(const struct evidence *e, const struct finding *finding, char *buffer,
+                           size_t size)
+{
+	char time[80];
+
+	if (finding->of_cpu && e->totals.processes < 2)
+		return "the CPU time";
+	if (finding->of_cpu)
+		snprintf(buffer, size, "the CPU time of %u processes", e->totals.processes);
+	else
+		snprintf(buffer, size, "%s%s", evidence_time(e, time, sizeof(time)),
+		         evidence_queue(e));
+	return buffer;
 }
 
 const char *evidence_time(const struct evidence *e, char *buffer, size_t size)

@@ -64,8 +64,9 @@ uint64_t evidence_doing(const struct evidence *evidence, activity_set doing, uin
 uint64_t evidence_run_ns(const struct evidence *evidence);
 
 /*
- * Sets FINDING's share, and its saving: CRITICAL_NS of wall time where that ranks code, else of the
- * critical thread, and CPU_NS of all threads on CPUs, could go. The share is of evidence_run_ns().
+ * Sets FINDING's share, of what it is, and its saving: CRITICAL_NS of wall time where that ranks
+ * code, else of the critical thread, and CPU_NS of all threads on CPUs, could go. The share is of
+ * evidence_run_ns(), or of all CPU time if that is more of it.
  */
 void evidence_weigh(const struct evidence *evidence, uint64_t critical_ns, uint64_t cpu_ns,
                     struct finding *finding);
@@ -76,6 +77,11 @@ const char *evidence_time(const struct evidence *evidence, char *buffer, size_t 
 
 /* Behind that, where shares of all of it would be others: " without waiting for a CPU"; or "". */
 const char *evidence_queue(const struct evidence *evidence);
+
+/* What the share of a FINDING that was weighed is of: "the CPU time", "the CPU time of 5
+   processes", or evidence_time() with evidence_queue(). */
+const char *evidence_whole(const struct evidence *evidence, const struct finding *finding,
+                           char *buffer, size_t size);
 
 /* "the main thread", "thread worker (12)". */
 const char *evidence_thread(const struct evidence *evidence, char *buffer, size_t size);

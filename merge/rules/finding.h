@@ -36,8 +36,11 @@ struct finding {
 	enum severity severity;
 	double value, threshold; /* of which one is above, or below, the other */
 	double share;            /* of the time that counts, 0 to 1; 0 if it is not about time */
+	bool of_cpu;             /* that is the CPU time of all threads; else wall time, or the
+	                            critical thread's */
 	uint64_t saving_ns;      /* of the wall time of what was asked about, at most what is saved
-	                            without what was found: its rule's part of it; 0: none */
+	                            without what was found: its rule's part of it; 0: none. Never more
+	                            than was measured of that */
 	const char *function;    /* where to begin; NULL if there is no such place */
 	const char *file;
 	int line;

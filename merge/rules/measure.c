@@ -151,11 +151,10 @@ const char *evidence_queue(const struct evidence *e)
 	return waited_for_cpu(e) ? " (excluding waits for a CPU)" : "";
 }
 
-static void describe(const struct evidence *e, const struct rule *rule, bool critical,
-                     struct finding *finding)
+static void describe(const struct evidence *e, const struct rule *rule, struct finding *finding)
 {
 	const struct finding_row *row = finding->row_count ? &finding->rows[0] : NULL;
-	char time[80], place[300], called[200] = "";
+	char whole[120], place[300], called[200] = "";
 
 	if (row)
 		finding_place(row->function, row->file, row->line, place, sizeof(place));
@@ -164,10 +163,9 @@ static void describe(const struct evidence *e, const struct rule *rule, bool cri
 		snprintf(called, sizeof(called), ", which calls %.120s",
 		         callee ? callee : row->callee);
 	}
-	finding_say(finding, "%s: %.0f %% of %s%s%s%s%s", rule->title, finding->value,
-	            critical ? evidence_time(e, time, sizeof(time)) : "the CPU time",
-	            critical ? evidence_queue(e) : "", row ? ", most in " : "", row ? place : "",
-	            called);
+	finding_say(finding, "%s: %.0f %% of %s%s%s%s", rule->title, finding->value,
+	            evidence_whole(e, finding, whole, sizeof(whole)), row ? ", most in " : "",
+	            row ? place : "", called);
 }
 
 uint64_t evidence_least_ns(const struct evidence *e)
@@ -190,25 +188,17 @@ enum measured measure_doing(const struct evidence *e, const struct rule *rule,
 	}
 	if ((critical_ns > cpu_ns ? critical_ns : cpu_ns) < evidence_least_ns(e))
 		return MEASURED_NOTHING;
-	struct finding one = *finding;
-	evidence_weigh(e, critical_ns, 0, &one);
 	evidence_weigh(e, critical_ns, cpu_ns, finding);
 	// Who has the lock may have no CPU: on a busy machine waits are longer for that, and only
 	// their share of all time tells what could be saved.
 	if (rule->metrics == 1u << METRIC_OFF_LOCK && e->wall_ns) {
-		one.share = (double)critical_ns / (double)e->wall_ns;
-		finding->share = one.share < 1 ? one.share : 1;
-		finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+		double share = (double)critical_ns / (double)e->wall_ns;
+		finding->share = share < 1 ? share : 1;
 	}
-	bool by_critical = one.share >= finding->share;
-	// Who waits for something else does not stand in the queue for a CPU.
-	if (rule->metrics && !(rule->metrics & 1u << METRIC_ON_CPU) &&
-	    finding->saving_ns > critical_ns)
-		finding->saving_ns = critical_ns;
 	finding->value = 100 * finding->share;
 	for (size_t i = 0; i < FINDING_ROWS; i++)
-		add_best(e, by_critical ? critical : cpu, by_critical ? critical_ns : cpu_ns,
-		         finding);
-	describe(e, rule, by_critical, finding);
+		add_best(e, finding->of_cpu ? cpu : critical,
+		         finding->of_cpu ? cpu_ns : critical_ns, finding);
+	describe(e, rule, finding);
 	return MEASURED;
 }

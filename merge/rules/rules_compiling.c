@@ -36,7 +36,7 @@ static enum measured measure_compiling(const struct evidence *e, const struct ru
 {
 	struct error err;
 	cleanup(compiling) struct compiling *c = query_compiling(e->profile, &e->query, &err);
-	char parts[200], place[300] = "", time[80];
+	char parts[200], place[300] = "", whole[120];
 
 	if (!c)
 		return finding_lacks(finding, "there is no memory");
@@ -47,17 +47,14 @@ static enum measured measure_compiling(const struct evidence *e, const struct ru
 		return measured;
 	if (finding->saving_ns < FEW_COMPILING)
 		return MEASURED_NOTHING;
-	uint64_t run_ns = evidence_run_ns(e);
-	// As measure_doing() chooses: one percent is none.
-	bool by_cpu = finding->value > 100 * share_of(c->wall_ns, run_ns) + 1;
-	name_parts(c, by_cpu, by_cpu ? c->all_cpu_ns : run_ns, parts, sizeof(parts));
+	name_parts(c, finding->of_cpu, finding->of_cpu ? c->all_cpu_ns : evidence_run_ns(e), parts,
+	           sizeof(parts));
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
-	return finding_say(finding, "compiling took %.0f %% of %s%s%s%s%s%s%s", finding->value,
-	                   by_cpu ? "the CPU time" : evidence_time(e, time, sizeof(time)),
-	                   by_cpu ? "" : evidence_queue(e), *parts ? " (" : "", parts,
-	                   *parts ? ")" : "", *place ? ", most begun by " : "", place);
+	return finding_say(finding, "compiling took %.0f %% of %s%s%s%s%s%s", finding->value,
+	                   evidence_whole(e, finding, whole, sizeof(whole)), *parts ? " (" : "",
+	                   parts, *parts ? ")" : "", *place ? ", most begun by " : "", place);
 }
 
 const struct rule rules_compiling[] = {

@@ -218,7 +218,7 @@ static enum measured measure_loop(const struct evidence *e, const struct rule *r
                                   struct finding *finding)
 {
 	cleanup(loop_rows) struct loop_rows loops = { 0 };
-	char place[300], what[160], time[80];
+	char place[300], what[160], whole[120];
 	struct loop_fact fact = { 0 };
 
 	for (size_t i = 0; i < e->activities->time_count; i++)
@@ -228,21 +228,17 @@ static enum measured measure_loop(const struct evidence *e, const struct rule *r
 	if ((loops.critical_ns > loops.cpu_ns ? loops.critical_ns : loops.cpu_ns) <
 	    evidence_least_ns(e))
 		return MEASURED_NOTHING;
-	struct finding one = *finding;
-	evidence_weigh(e, loops.critical_ns, 0, &one);
 	evidence_weigh(e, loops.critical_ns, loops.cpu_ns, finding);
-	bool critical = one.share >= finding->share;
-	add_rows(e, &loops, critical, finding, &fact);
+	add_rows(e, &loops, !finding->of_cpu, finding, &fact);
 	if (!finding->row_count)
 		return MEASURED_NOTHING;
 	finding->value = 100 * finding->share;
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	describe_loop(&fact, what, sizeof(what));
 	advise(&fact, finding);
-	return finding_say(finding, "%s: %.0f %% of %s%s, most in a loop of %s that %s",
-	                   rule->title, finding->value,
-	                   critical ? evidence_time(e, time, sizeof(time)) : "the CPU time",
-	                   critical ? evidence_queue(e) : "", place, what);
+	return finding_say(finding, "%s: %.0f %% of %s, most in a loop of %s that %s", rule->title,
+	                   finding->value, evidence_whole(e, finding, whole, sizeof(whole)), place,
+	                   what);
 }
 
 const struct rule rules_loops[] = {

@@ -57,7 +57,7 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
                                      struct finding *finding)
 {
 	enum measured measured = measure_python(e, rule, finding);
-	char import[300], thread[80];
+	char import[300], whole[120];
 
 	if (measured != MEASURED)
 		return measured;
@@ -65,8 +65,8 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
 		return MEASURED_NOTHING;
 	if (!evidence_import(e, import, sizeof(import)))
 		return MEASURED;
-	return finding_say(finding, "imports: %.0f %% of %s%s, mostly %s", finding->value,
-	                   evidence_time(e, thread, sizeof(thread)), evidence_queue(e), import);
+	return finding_say(finding, "imports: %.0f %% of %s, mostly %s", finding->value,
+	                   evidence_whole(e, finding, whole, sizeof(whole)), import);
 }
 
 // Two threads of one process have to wait for it: one alone is kept by who holds it elsewhere.
@@ -256,7 +256,7 @@ static enum measured measure_gc(const struct evidence *e, const struct rule *rul
                                 struct finding *finding)
 {
 	const struct op_row *gc = NULL;
-	char place[300] = "";
+	char place[300] = "", whole[120];
 
 	for (size_t i = 0; i < e->ops->count && !gc; i++)
 		if (strcmp(e->ops->rows[i].provider, op_provider_name(OP_PYTHON)) == 0 &&
@@ -270,8 +270,9 @@ static enum measured measure_gc(const struct evidence *e, const struct rule *rul
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
 	return finding_say(finding,
-	                   "%llu runs of Python's garbage collector take %.0f %% of the time%s%s%s",
-	                   (unsigned long long)gc->calls, finding->value, evidence_queue(e),
+	                   "%llu runs of Python's garbage collector take %.0f %% of %s%s%s",
+	                   (unsigned long long)gc->calls, finding->value,
+	                   evidence_whole(e, finding, whole, sizeof(whole)),
 	                   *place ? ", most in " : "", place);
 }
 

@@ -123,6 +123,8 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 	finding->share = finding->share > 1 ? 1 : finding->share;
 	finding->value = 100 * finding->share;
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	if (all_ns < finding->saving_ns)
+		finding->saving_ns = all_ns;
 	uint64_t own_ns = wall_in_mpi(e);
 	if (own_ns < finding->saving_ns)
 		finding->saving_ns = own_ns;

@@ -121,14 +121,18 @@ static enum measured measure_start(const struct evidence *e, const struct rule *
 		return measured;
 	if (evidence_import(e, import, sizeof(import)))
 		snprintf(which, sizeof(which), " (mostly %s)", import);
-	// Imports are known with what they waited for a CPU, which is in no other share.
+	// Imports are known with what they waited for a CPU, which is in no other share. Those of a
+	// process that the run does not wait for are no part of its start.
 	double wall = e->wall_ns ? (double)e->wall_ns : 1;
-	double imports = (double)e->imports->all / wall;
-	double start = imports + linking.share;
-	finding->share = start < 1 ? start : 1;
-	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	uint64_t import_ns = evidence_doing(e, ACTIVITY(IMPORT), (1u << METRIC_COUNT) - 1);
+	if (import_ns > e->imports->all)
+		import_ns = e->imports->all;
+	double imports = (double)import_ns / wall;
+	uint64_t start_ns = import_ns + linking.saving_ns;
+	finding->saving_ns = start_ns < e->wall_ns ? start_ns : e->wall_ns;
+	finding->share = (double)finding->saving_ns / wall;
 	finding->value = 100 * finding->share;
-	if (!e->imports->all) {
+	if (!import_ns) {
 		finding_advise(finding, "Do more work per run, link fewer libraries, or keep the "
 		                        "program running.");
 		return finding_say(finding, "dynamic linking takes %.0f %% of the run",

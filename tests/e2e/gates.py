@@ -196,8 +196,11 @@ class Json(Case):
         self.assertEqual(finding["unit"], "percent")
         self.assertGreater(finding["value"], finding["threshold"])
         self.assertEqual(finding["threshold"], 0)
-        self.assertAlmostEqual(finding["saving_ns"] / document["run"]["wall_ns"],
-                               finding["share"], places=3)
+        # The share is of the time without waits for a CPU, of which nothing can be saved here.
+        self.assertLessEqual(finding["saving_ns"] / document["run"]["wall_ns"],
+                             finding["share"] + 0.001)
+        measured = sum(row["ns"] for row in finding["evidence"])
+        self.assertAlmostEqual(finding["saving_ns"] / measured, 1, delta=0.05)
         self.assertTrue(finding["file"].endswith("system_calls.c"), finding)
         self.assertGreater(finding["line"], 0)
         self.assertEqual(finding["evidence"][0]["line"], finding["line"])

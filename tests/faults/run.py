@@ -30,6 +30,10 @@ from harness import BOTTLENECK, TIMEOUT  # noqa: E402
 
 SKIPPED = 77
 DRAWS = 3
+# What the tables hold of each thread.
+STATES = ("on_cpu", "runnable", "lock", "file", "net", "pipe", "sleep", "fault", "child", "gpu",
+          "stopped", "other")
+SLACK = 1.01  # threads' times are rounded to samples, a program's to its ends
 PYTHONS = (sys.executable, "/usr/bin/python3")
 
 
@@ -42,6 +46,7 @@ class Finding:
         name = os.path.basename(item["file"] or "")
         self.place = f"{name}:{item['line']}" if name else "no line"
         self.covered = bool(item["covered_by"])
+        self.rows = sum(row["ns"] or 0 for row in item["evidence"]) / 1e9
 
     def is_about_measurement(self):
         return self.rule.startswith(("MEAS-", "WARM-", "STAT-"))
@@ -112,6 +117,11 @@ class Run:
         query = "SELECT value FROM run WHERE key = 'wall_ns'"
         with contextlib.closing(sqlite3.connect(path)) as database:
             self.wall = int(database.execute(query).fetchone()[0]) / 1e9
+            query = f"SELECT SUM({' + '.join(STATES)}) FROM thread"
+            self.threads = (database.execute(query).fetchone()[0] or 0) / 1e9
+        self.claims = [f"{f.rule} claims {max(f.saving, f.rows):.3f} s of {self.wall:.3f} s of "
+                       f"wall time, {self.threads:.3f} s of all threads" for f in found
+                       if f.saving > self.wall or max(f.saving, f.rows) > SLACK * self.threads]
 
     def first(self):
         return self.findings[0] if self.findings else None
@@ -178,6 +188,7 @@ def main():
         bad, bad_problem = draw(fault, commands[0], directory, problem_of_fault)
         good, good_problem = draw(fault, commands[1], directory, problem_of_twin)
         wrong = [problem for problem in (bad_problem, good_problem) if problem]
+        wrong += bad.claims + good.claims
         if bad.out != good.out:
             wrong.append("the twin prints something else")
         for problem in wrong:

@@ -36,12 +36,69 @@ void finish(uint64_t wall_ms, uint32_t cpus)
 	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
 }
 
+// All that was measured of METRICS, of all threads.
+static uint64_t sum_of(const struct rows *threads, uint32_t metrics)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < threads->count; i++)
+		for (int m = 0; m < METRIC_COUNT; m++)
+			sum += metrics >> m & 1 ? threads->rows[i].self_ns[m] : 0;
+	return sum;
+}
+
+// The time that ROW's function has in the table of functions; UINT64_MAX: it is not in there, as an
+// op.
+static uint64_t time_of_row(const struct rows *functions, const struct finding_row *row)
+{
+	uint64_t ns = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < functions->count; i++) {
+		if (strcmp(functions->rows[i].name, row->function) != 0)
+			continue;
+		found = true;
+		for (int m = 0; m < METRIC_COUNT; m++)
+			ns += functions->rows[i].total_ns[m];
+	}
+	return found ? ns : UINT64_MAX;
+}
+
+// No finding claims more than the tables of the same profile hold.
+static void expect_held(const struct findings *findings)
+{
+	struct error err = { 0 };
+	cleanup(rows) struct rows *threads =
+		query_run(f.profile, &(struct query){ .by = BY_THREAD }, &err);
+	cleanup(rows) struct rows *functions =
+		query_run(f.profile, &(struct query){ .by = BY_FUNCTION }, &err);
+
+	cr_assert(threads && functions, "%s", err.text);
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->items[i];
+		const struct rule *rule = finding->rule;
+		cr_expect(finding->share >= 0 && finding->share <= 1, "%s: share %f", rule->id,
+		          finding->share);
+		cr_expect(finding->saving_ns <= profile_run(f.profile)->wall_ns, "%s", rule->id);
+		if (rule->metrics && !rule->potential)
+			cr_expect(finding->saving_ns <= sum_of(threads, rule->metrics),
+			          "%s: %lu ms, of which threads have %lu", rule->id,
+			          (unsigned long)(finding->saving_ns / MS),
+			          (unsigned long)(sum_of(threads, rule->metrics) / MS));
+		for (size_t j = 0; j < finding->row_count; j++)
+			cr_expect(finding->rows[j].ns <= time_of_row(functions, &finding->rows[j]),
+			          "%s: %s has %lu ms", rule->id, finding->rows[j].function,
+			          (unsigned long)(finding->rows[j].ns / MS));
+	}
+}
+
 struct findings *look(const struct rule_limits *limits)
 {
 	struct error err = { 0 };
 	struct findings *findings = query_findings(f.profile, &(struct query){ 0 }, limits, &err);
 
 	cr_assert(findings != NULL, "%s", err.text);
+	expect_held(findings);
 	return findings;
 }
 

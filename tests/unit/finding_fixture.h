@@ -17,7 +17,8 @@ void end(void);
 void finish(uint64_t wall_ms, uint32_t cpus);
 void finish_now(void);
 
-/* The findings of all of the run; LIMITS may be NULL. */
+/* The findings of all of the run; LIMITS may be NULL. None of them may claim more than the tables
+   of the same profile hold. */
 struct findings *look(const struct rule_limits *limits);
 
 /* NULL if it has not fired. */

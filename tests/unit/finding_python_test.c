@@ -221,12 +221,12 @@ Test(finding_python, the_last_of_a_chain_of_imports_is_named)
 // Shares of what is left of the run are said to be that.
 Test(finding_python, imports_on_a_busy_machine_are_a_share_of_what_is_left)
 {
-	add(&f, 1, METRIC_ON_CPU, 200,
+	add(&f, 1, METRIC_ON_CPU, 400,
 	    "{<module> /x/main.py:5} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
 	    "{<module> /usr/lib/python3/dist-packages/torch/__init__.py:9}");
-	add(&f, 1, METRIC_ON_CPU, 200, "{<module> /x/main.py:9}");
-	add(&f, 1, METRIC_OFF_RUNNABLE, 600, "{<module> /x/main.py:9}");
-	finish(1000, 2);
+	add(&f, 1, METRIC_ON_CPU, 400, "{<module> /x/main.py:9}");
+	add(&f, 1, METRIC_OFF_RUNNABLE, 1200, "{<module> /x/main.py:9}");
+	finish(2000, 2);
 	cleanup(findings) struct findings *findings = look(NULL);
 	const struct finding *finding = finding_of(findings, "PY-IMPORT");
 	cr_assert(finding != NULL);
@@ -257,6 +257,36 @@ Test(finding_python, what_c_functions_take_is_theirs)
 }
 
 // It waited for locks, a part of that for Python's; else it was on a CPU.
+// Four children that import for MS ms of 1000 each, while the main thread sleeps.
+static void import_in_children(uint64_t ms)
+{
+	const char *import = "{<module> kid.py:4} > {_find_and_load "
+			     "<frozen importlib._bootstrap>:1027} > {<module> /x/big.py:1}";
+	uint64_t begin_ns = f.now_ns;
+
+	add(&f, 1, METRIC_OFF_SLEEP, 1000, "{<module> app.py:9} > nanosleep@libc");
+	for (uint32_t i = 2; i <= 5; i++) {
+		add_process(&f, i, 100 + i, "kid");
+		add_thread(&f, i, i, 100 + i, "kid");
+		f.now_ns = begin_ns;
+		add(&f, i, METRIC_ON_CPU, ms, import);
+		add(&f, i, METRIC_ON_CPU, 1000 - ms, "{<module> kid.py:9}");
+	}
+	finish(1000, 4);
+}
+
+Test(finding_python, imports_of_children_are_no_share_of_the_thread_that_sleeps)
+{
+	import_in_children(400);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "PY-IMPORT");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->fact,
+	                 "imports: 40 % of the CPU time of 5 processes, mostly big (kid.py:4)");
+	cr_expect_null(finding_of(findings, "WARM-INIT"), "the run's start has none of them");
+	cr_expect_eq(answer_of_rule(findings, "WARM-INIT")->state, RULE_SILENT);
+}
+
 static void end_thread(uint32_t thread, uint64_t gil_ms, uint64_t waited_ms)
 {
 	struct thread_end told = {
