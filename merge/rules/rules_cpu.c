@@ -92,20 +92,33 @@ static enum measured measure_serial(const struct evidence *e, const struct rule 
 	return finding_say(finding, "%.1f of %.3g CPUs are busy", busy, cpus);
 }
 
+// Has a good part of a CPU, or would.
+static bool is_worker(const struct evidence *e, const struct row *thread)
+{
+	return (double)(thread->self_ns[METRIC_ON_CPU] + thread->self_ns[METRIC_OFF_RUNNABLE]) >
+	       PART_SHARE * (double)e->wall_ns;
+}
+
 // Threads that wait for none but for each other's end take as long on as many CPUs, however many
 // they are.
+// they are. Nor does a pool's thread that has nothing to do all the time, as each process that
+// imports NumPy has some.
 static uint64_t waits_for_others(const struct evidence *e)
 {
-	uint64_t sum = 0;
+	uint64_t locks = 0, spins = 0, of_workers = 0;
 
 	for (size_t i = 0; i < e->activities->time_count; i++) {
 		const struct activity_time *time = &e->activities->times[i];
 		if (!(time->doing & ACTIVITY(JOIN)))
-			sum += time->ns[METRIC_OFF_LOCK];
+			locks += time->ns[METRIC_OFF_LOCK];
 		if (time->doing & (ACTIVITY(SPIN) | ACTIVITY(BARRIER)))
-			sum += time->ns[METRIC_ON_CPU];
+			spins += time->ns[METRIC_ON_CPU];
 	}
-	return sum;
+	for (size_t i = 0; i < e->threads->count; i++)
+		of_workers += is_worker(e, &e->threads->rows[i])
+		                      ? e->threads->rows[i].self_ns[METRIC_OFF_LOCK]
+		                      : 0;
+	return (locks < of_workers ? locks : of_workers) + spins;
 }
 
 static bool is_first(const struct evidence *e, uint32_t tid)
@@ -163,9 +176,9 @@ static uint8_t pool_at(const struct profile *p, const struct location *location)
 }
 
 /*
- * What made the threads that run or want to, other than first threads: of each, the outermost code
- * that is a pool's. Where OpenBLAS, MKL or PyTorch have theirs from OpenMP, it is OpenMP's. NULL if
- * most have nothing of the kind.
+ * What made the threads that run or want to: of each, the outermost code that is a pool's. Where
+ * OpenBLAS, MKL or PyTorch have theirs from OpenMP, it is OpenMP's, which a first thread does not
+ * show. NULL if most have nothing of the kind, as processes that work side by side.
  */
 static const struct pool *pool_of_threads(const struct evidence *e)
 {
@@ -188,8 +201,11 @@ static const struct pool *pool_of_threads(const struct evidence *e)
 	for (uint32_t i = 0; i < cells->count; i++) {
 		const struct cell *cell = &cells->cells[i];
 		const struct thread_info *thread = profile_thread(p, slots[cell->node]);
-		if ((cell->metric != METRIC_ON_CPU && cell->metric != METRIC_OFF_RUNNABLE) ||
-		    (thread && is_first(e, thread->tid)))
+		bool first = thread && is_first(e, thread->tid);
+		// A program may be on a CPU for long before it has a pool; but then it need not
+		// wait.
+		if (first ? cell->metric != METRIC_OFF_RUNNABLE || of[cell->node]
+		          : cell->metric != METRIC_ON_CPU && cell->metric != METRIC_OFF_RUNNABLE)
 			continue;
 		sums[of[cell->node]] += cells_whole(cells, cell);
 		all += cells_whole(cells, cell);
@@ -206,16 +222,12 @@ static void advise_pool(const struct pool *pool, uint32_t threads, struct findin
 	               pool->after);
 }
 
-// Threads that have a good part of a CPU, or would.
 static uint32_t working_threads(const struct evidence *e)
 {
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < e->threads->count; i++) {
-		const uint64_t *ns = e->threads->rows[i].self_ns;
-		count += (double)(ns[METRIC_ON_CPU] + ns[METRIC_OFF_RUNNABLE]) >
-		         PART_SHARE * (double)e->wall_ns;
-	}
+	for (size_t i = 0; i < e->threads->count; i++)
+		count += is_worker(e, &e->threads->rows[i]);
 	return count;
 }
 

@@ -119,6 +119,22 @@ Test(finding_cpu, more_threads_than_cpus)
 	cr_expect(finding_of(fired, "CPU-OVERSUB") != NULL);
 }
 
+// As four programs that import NumPy, whose pool of threads has nothing to do.
+Test(finding_cpu, processes_that_work_side_by_side_do_not_wait_for_each_other)
+{
+	for (uint32_t i = 10; i < 14; i++) {
+		add_process(&f, i, 200 + i, "kid");
+		add_thread(&f, i, i, 200 + i, "kid");
+		add_thread(&f, 10 + i, i, 300 + i, "kid");
+		add(&f, i, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+		add(&f, i, METRIC_OFF_RUNNABLE, 500, "main a.c:3 > work a.c:5");
+		add(&f, 10 + i, METRIC_OFF_LOCK, 1000, "pthread_cond_wait@libc");
+	}
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
+}
+
 static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum thread_state state,
                       enum thread_state next)
 {
