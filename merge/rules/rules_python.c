@@ -15,6 +15,7 @@
 	 1u << METRIC_OFF_OTHER)
 #define FEW_IMPORTS_NS UINT64_C(300000000) /* imports that take less are nobody's concern */
 #define LITTLE_SHARE   0.10                /* of a line's time, in the interpreter and in arrays */
+#define BRIEF_SHARE    0.10                /* of the run: threads that live less are no workers */
 #define GC_OP          "garbage collection"
 
 static bool has_python(const struct evidence *e)
@@ -69,27 +70,50 @@ static enum measured measure_imports(const struct evidence *e, const struct rule
 	                   evidence_whole(e, finding, whole, sizeof(whole)), import);
 }
 
+// The two largest shares of threads' lives.
+struct gil_shares {
+	double first, second;
+};
+
+static void add_share(struct gil_shares *shares, uint64_t waited, uint64_t life)
+{
+	double share = share_of(waited, life);
+
+	if (share > shares->first) {
+		shares->second = shares->first;
+		shares->first = share;
+	} else if (share > shares->second) {
+		shares->second = share;
+	}
+}
+
 // Two threads of one process have to wait for it: one alone is kept by who holds it elsewhere.
+// Brief threads, as a server's for each request, are taken together: of one of them it is a large
+// share whenever it waits at all.
 static double second_share(const struct evidence *e, uint64_t *most_ns)
 {
 	const struct threads *t = profile_threads(e->profile);
-	double first = 0, second = 0;
+	cleanup_free struct {
+		uint64_t waited, life;
+	} *brief = calloc(t->process_count + 1, sizeof(*brief));
+	struct gil_shares shares = { 0 };
 
 	*most_ns = 0;
-	for (size_t i = 0; i < t->thread_count; i++) {
+	for (size_t i = 0; brief && i < t->thread_count; i++) {
 		const struct thread_info *info = &t->threads[i];
 		uint64_t life = evidence_sum(info->ns, (1u << METRIC_COUNT) - 1);
-		double share = life ? (double)info->gil_waited_ns / (double)life : 0;
 		if (info->gil_waited_ns > *most_ns && info->merged == 1)
 			*most_ns = info->gil_waited_ns;
-		if (share > first) {
-			second = first;
-			first = share;
-		} else if (share > second) {
-			second = share;
+		if (share_of(life, profile_run_ns(e->profile)) >= BRIEF_SHARE) {
+			add_share(&shares, info->gil_waited_ns, life);
+		} else if (info->process <= t->process_count) {
+			brief[info->process].waited += info->gil_waited_ns;
+			brief[info->process].life += life;
 		}
 	}
-	return second;
+	for (size_t i = 0; brief && i <= t->process_count; i++)
+		add_share(&shares, brief[i].waited, brief[i].life);
+	return shares.second;
 }
 
 // Where all threads together wait for it most.
@@ -324,7 +348,8 @@ const struct rule rules_python[] = {
 	  .within = { "PY-INTERP", "CPU-LOCK" },
 	  .title = "threads wait for the GIL",
 	  .formula = "of the threads' lives, the share that was spent waiting for the GIL; the "
-	             "second largest one of all threads",
+	             "second largest one of all threads, where those of a process that live for "
+	             "less than 10 % of the run count as one",
 	  .why = "Only one thread at a time runs Python code.",
 	  .advice = "Use processes (multiprocessing, concurrent.futures), libraries that work "
 	            "without the GIL, or a free-threaded Python.",

@@ -287,15 +287,20 @@ Test(finding_python, imports_of_children_are_no_share_of_the_thread_that_sleeps)
 	cr_expect_eq(answer_of_rule(findings, "WARM-INIT")->state, RULE_SILENT);
 }
 
-static void end_thread(uint32_t thread, uint64_t gil_ms, uint64_t waited_ms)
+static void end_thread_of(uint32_t thread, uint64_t gil_ms, uint64_t cpu_ms, uint64_t waited_ms)
 {
 	struct thread_end told = {
 		.thread = thread, .time_ns = f.now_ns, .exact = true, .gil_waited_ns = gil_ms * MS
 	};
 
-	told.ns[METRIC_ON_CPU] = (1000 - waited_ms) * MS;
+	told.ns[METRIC_ON_CPU] = cpu_ms * MS;
 	told.ns[METRIC_OFF_LOCK] = waited_ms * MS;
 	profile_end_thread(f.profile, &told);
+}
+
+static void end_thread(uint32_t thread, uint64_t gil_ms, uint64_t waited_ms)
+{
+	end_thread_of(thread, gil_ms, 1000 - waited_ms, waited_ms);
 }
 
 // Three threads: the first waits for the lock for half of its life, the second for MS ms of 1000.
@@ -330,6 +335,26 @@ Test(finding_python, threads_that_wait_for_the_lock)
 		cr_expect_eq(finding->line, 8);
 		cr_expect_eq(finding->saving_ns, 500 * MS);
 	}
+}
+
+// A server's threads, one for each request: of a brief life any wait is a large share.
+Test(finding_python, brief_threads_that_wait_for_the_lock_are_taken_together)
+{
+	add(&f, 1, METRIC_OFF_LOCK, 100, "{<module> serve.py:20} > [gil]");
+	add(&f, 1, METRIC_OFF_LOCK, 900, "{<module> serve.py:20} > pthread_cond_wait@libc");
+	for (uint32_t i = 2; i <= 21; i++) {
+		uint64_t waited = i == 2 || i == 3 ? 15 : 0;
+		add_thread(&f, i, 1, 100 + i, "request");
+		add(&f, i, METRIC_ON_CPU, 20 - waited, "{view serve.py:8}");
+		if (waited)
+			add(&f, i, METRIC_OFF_LOCK, waited, "{view serve.py:8} > [gil]");
+		end_thread_of(i, waited, 20 - waited, waited);
+	}
+	f.now_ns += 1000 * MS;
+	end_thread(1, 100, 1000);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "PY-GIL"), "30 of 400 ms");
 }
 
 // A collection of garbage that takes MS ms of 1000.
