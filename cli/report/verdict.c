@@ -341,19 +341,36 @@ static bool is_of_imports(const struct finding *finding)
 	return strcmp(finding->rule->id, "PY-IMPORT") == 0;
 }
 
-// Imports are often what there is to do. What costs most behind them is named, too.
-static bool advise_imports(const struct verdict_facts *f, const struct finding *finding,
-                           struct verdict *v)
+// A server that waits for requests is idle: that is no place where it takes long.
+static bool is_of_idleness(const struct finding *finding)
+{
+	return strcmp(finding->rule->id, "IO-IDLE") == 0;
+}
+
+// Imports are often what there is to do, and idleness never is. What costs most behind them is
+// named, too.
+static bool advise_apart(const struct verdict_facts *f, const struct finding *finding,
+                         struct verdict *v)
 {
 	struct place_sum sum = place_busiest(f->cpu_tree, is_no_import);
-	char text[700];
+	const struct row *row = is_of_idleness(finding) ? hottest(f) : NULL;
+	char text[700], place[400];
 
 	advise(v, "%s", finding->advice);
-	if (f->second || f->run->samples < FEW_SAMPLES || !sum.own || sum.own->kernel ||
-	    share_of(sum.self + sum.below, f->all) < ASKED_SHARE)
+	if (f->second || f->run->samples < FEW_SAMPLES)
+		return true;
+	uint64_t below = sum.own && !sum.own->kernel ? sum.self + sum.below : 0;
+	uint64_t self = row ? row->self : 0;
+	if (share_of(below > self ? below : self, f->all) < ASKED_SHARE)
 		return true;
 	size_t length = strlen(v->next);
-	name_sum(f, &sum, text, sizeof(text));
+	if (row && self >= below) {
+		name_row(row, place, sizeof(place));
+		snprintf(text, sizeof(text), "%s %% of %s is spent in %s",
+		         format_percent(self, f->all).text, f->of, place);
+	} else {
+		name_sum(f, &sum, text, sizeof(text));
+	}
 	snprintf(v->next + length, sizeof(v->next) - length, " Next: %s.", text);
 	return true;
 }
@@ -487,8 +504,8 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 	if (!finding || f->second)
 		return false;
 	say_fact(finding, v);
-	if (is_of_imports(finding))
-		return advise_imports(f, finding, v);
+	if (is_of_imports(finding) || is_of_idleness(finding))
+		return advise_apart(f, finding, v);
 	advise(v, "%s", finding->advice);
 	if (finding->share < MOST_SHARE && f->run->samples >= FEW_SAMPLES &&
 	    asks_most(f, MORE_THAN, &sum) && share_of(sum.self + sum.below, f->all) >= MOST_SHARE)
@@ -864,7 +881,7 @@ static bool of_imports(const struct verdict_facts *f, struct verdict *v)
 		if (!is_of_imports(finding))
 			continue;
 		say_fact(finding, v);
-		return advise_imports(f, finding, v);
+		return advise_apart(f, finding, v);
 	}
 	return false;
 }
@@ -935,8 +952,10 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	    caller ? called : "");
 	if (query_lacks_agent(f->run, row->module))
 		return advise_agent(v);
-	if (origin_is_interpreter(row->module))
-		return advise_interpreter(row->module, caller, v);
+	if (origin_is_interpreter(row->module)) {
+		bool outside = caller && !origin_is_interpreter(call.caller->module);
+		return advise_interpreter(row->module, outside, v);
+	}
 	if (row->name[0] == '[' && row->module)
 		return advise(v, "Get its symbols first (see the limits)%s.",
 		              caller ? ", or start with that caller" : "");

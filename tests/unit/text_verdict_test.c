@@ -56,6 +56,25 @@ Test(text_verdict, a_library_function_is_blamed_on_its_caller)
 	                        "called from deflate_slow (deflate.c:1790).");
 }
 
+// Whoever profiles a server asks what it does when it is not idle.
+Test(text_verdict, behind_idleness_comes_what_the_server_does)
+{
+	static const struct rule rule = { .id = "IO-IDLE", .subject = RULES_IO };
+	struct profile *profile = fake_profile_with_findings();
+
+	profile->findings[0] = (struct finding){ .rule = &rule,
+		                                 .severity = SEVERITY_INFO,
+		                                 .share = 0.6,
+		                                 .saving_ns = 39 * NS_PER_SEC,
+		                                 .fact = "waiting for requests: 60 % of the run",
+		                                 .advice = "It is idle." };
+	profile->finding_count = profile->findings_shown = 1;
+	expect_verdict(profile, "  Waiting for requests: 60 % of the run.");
+	expect_verdict(profile,
+	               "Next: 63.9 % of the CPU time is spent in deflate_slow "
+	               "(deflate.c:1790) and in what it calls of libraries, most in memcpy.");
+}
+
 // Symbols name functions of the interpreter, never of the script.
 Test(text_verdict, symbols_of_an_interpreter_are_not_asked_for)
 {
