@@ -6,6 +6,7 @@
 #include "symbolize/elf/function_start.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t hash_of(const struct callable *c)
 {
@@ -332,6 +333,33 @@ static bool name_node(struct applying *a, uint32_t node, const struct location *
 	            name);
 }
 
+#define CALL       0xe8 // call rel32
+#define CALL_BYTES 5
+
+// Whether the frame above NODE calls the function that begins at ADDRESS itself: nobody has jumped
+// there then. Python's functions are called by pointers.
+static bool is_called_itself(const struct applying *a, uint32_t node, uint64_t address)
+{
+	const struct profile *p = a->profile;
+	uint32_t caller = paths_node(&p->paths, node)->parent;
+
+	if (!caller || !paths_node(&p->paths, caller)->parent)
+		return false;
+	const struct location *l =
+		locations_get(&p->locations, paths_node(&p->paths, caller)->location);
+	if (!is_native(l) || !l->module || !a->modules[l->module - 1].starts)
+		return false;
+	const struct function_starts *starts = a->modules[l->module - 1].starts;
+	uint64_t start = function_starts_find(starts, l->address - 1);
+	struct bytes code = function_starts_code(starts, start, SIZE_MAX);
+	uint64_t end = l->address - start;
+	int32_t distance;
+	if (!start || end < CALL_BYTES || end > code.size || code.data[end - CALL_BYTES] != CALL)
+		return false;
+	memcpy(&distance, code.data + end - sizeof(distance), sizeof(distance));
+	return l->address + (uint64_t)(int64_t)distance == address;
+}
+
 static bool visit(struct applying *a, uint32_t node)
 {
 	struct profile *p = a->profile;
@@ -347,7 +375,8 @@ static bool visit(struct applying *a, uint32_t node)
 	if (!is_native(&l) || above == OUTSIDE)
 		return true;
 	const struct named *named = a->named[at->location - 1];
-	if (above == PYTHON && named && !named->leads) {
+	if (above == PYTHON && named && !named->leads &&
+	    !(named->by_jump && is_called_itself(a, node, named->address))) {
 		a->below[node - 1] = l.module;
 		return name_node(a, node, &l, named->name);
 	}

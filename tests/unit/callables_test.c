@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 void call_machinery(void), sorted(void), sort(void), alone(void), jumper(void), behind(void);
-void outer(void), shared(void);
+void outer(void), shared(void), direct(void), after_direct(void);
 __asm__(".pushsection .text\n"
         ".macro function name\n"
         "	.globl \\name\n"
@@ -48,6 +48,15 @@ __asm__(".pushsection .text\n"
         "	.long shared - . - 4\n"
         "	.cfi_endproc\n"
         "	nop\n"
+        ".globl direct\n"
+        "direct:\n"
+        "	.cfi_startproc\n"
+        "	.byte 0xe8\n"
+        "	.long behind - . - 4\n"
+        ".globl after_direct\n"
+        "after_direct:\n"
+        "	nop\n"
+        "	.cfi_endproc\n"
         "	function the_end\n"
         ".popsection\n");
 
@@ -217,6 +226,21 @@ Test(callables, a_function_that_jumps_is_known_by_where_it_jumps_to)
 	const struct frame frames[] = { in(&s, behind, FRAME_INTERPRETER_EXACT), s.python };
 	spend(&s, 5, frames, 2);
 	cr_expect(eq(str, (char *)rows(&s), "{method 'replace' of 'str' objects} 5/5, work 0/5"));
+	end(&s);
+}
+
+// As select.epoll's __exit__, which goes on in a function that importing calls, too.
+Test(callables, but_not_if_it_is_called_from_where_it_was_not_by_pointer)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, jumper, "{method '__exit__' of 'select.epoll' objects}");
+	struct frame caller = in(&s, after_direct, FRAME_INTERPRETER_RETURN);
+	caller.address--; // where the call returns to
+	const struct frame frames[] = { in(&s, behind, FRAME_INTERPRETER_EXACT), caller, s.python };
+	spend(&s, 5, frames, 3);
+	cr_expect(eq(str, (char *)rows(&s), "work 5/5"));
 	end(&s);
 }
 
