@@ -291,10 +291,15 @@ struct section *diff_report_table(struct report *r, const struct diff_report *re
 	for (size_t i = 0; i < diff->count && s->row_count < report->top && !r->failed; i++)
 		if (is_shown(report, by, &diff->rows[i], &unsure))
 			section_row(s, &diff->rows[i]);
-	if (by != DIFF_RUN && s->row_count < diff->count)
-		section_note(s, NOTE_LINE, false, "%s of %s rows have changed%s",
+	size_t hidden = diff->count - s->row_count;
+	if (by != DIFF_RUN && hidden)
+		section_note(s, NOTE_LINE, false, "%s of %s rows have changed%s%s%s",
 		             format_count(count_changed(diff)).text, format_count(diff->count).text,
-		             s->row_count ? "; the others are not shown" : "");
+		             s->row_count ? "; " : "",
+		             s->row_count ? format_count(hidden).text : "",
+		             !s->row_count ? ""
+		             : hidden == 1 ? " more is not shown"
+		                           : " more are not shown");
 	return section_end(s, err);
 }
 
