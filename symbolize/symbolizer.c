@@ -154,8 +154,9 @@ static void open_kernel(struct symbolizer *s, struct debug_status *status)
 	} else if (kallsyms_are_hidden(s->kernel)) {
 		snprintf(status->reason, sizeof(status->reason),
 		         "the kernel hides the addresses of its functions");
-		snprintf(status->remedy, sizeof(status->remedy),
-		         "sysctl kernel.kptr_restrict=0, or run as root");
+		snprintf(
+			status->remedy, sizeof(status->remedy),
+			"sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1, or run as root");
 	} else {
 		status->level = DEBUG_SYMBOLS;
 		snprintf(status->source, sizeof(status->source), "%s", kallsyms_path(s->kernel));

@@ -118,8 +118,16 @@ static void check_kernel_names(struct finding *f)
 		return;
 	}
 	read_setting("/proc/sys/kernel/kptr_restrict", restrict_value, sizeof(restrict_value));
-	found(f, LEVEL_LIMITED, "hidden (kptr_restrict %s)", restrict_value);
-	mend(f, "Run \"sysctl kernel.kptr_restrict=0\" as root, or run as root.");
+	// Where that does not hide them, the kernel still shows them to those alone who may sample
+	// it.
+	if (strcmp(restrict_value, "0") == 0) {
+		found(f, LEVEL_LIMITED, "hidden (perf_event_paranoid %d)", perf_paranoid());
+		mend(f, "Run `sysctl kernel.perf_event_paranoid=1` as root, or run as root.");
+	} else {
+		found(f, LEVEL_LIMITED, "hidden (kptr_restrict %s)", restrict_value);
+		mend(f, "Run `sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1` as root, "
+		        "or run as root.");
+	}
 }
 
 // Reads from a child of ours, as the sampler reads from blocked threads.

@@ -84,7 +84,10 @@ struct kernel_map *kernel_map_new(struct kallsyms *names, struct error *err)
 	}
 	if (!m->count) {
 		error_set(err, 0, "the addresses of kernel functions are hidden");
-		error_hint(err, "Lower kernel.kptr_restrict to 0 or run as root.");
+		error_hint(
+			err,
+			"Lower kernel.kptr_restrict to 0 and kernel.perf_event_paranoid to 1, or run "
+			"as root.");
 		return NULL;
 	}
 	return steal(m);

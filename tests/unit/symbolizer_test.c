@@ -527,6 +527,7 @@ Test(files, kernel_addresses_are_named_or_the_remedy_is, .init = setup, .fini = 
 		cr_expect(eq(u32, chain.count, i == 0));
 		cr_expect(eq(int, status->level, i == 0 ? DEBUG_SYMBOLS : DEBUG_NONE));
 		cr_expect(eq(int, strstr(status->remedy, "kptr_restrict") != NULL, i == 1));
+		cr_expect(eq(int, strstr(status->remedy, "perf_event_paranoid") != NULL, i == 1));
 	}
 }
 
