@@ -739,14 +739,30 @@ static bool is_fed(const struct wait_row *row, const struct wait_side *side)
 	return turns && row->holder.function && strcmp(row->holder.function, side->function) == 0;
 }
 
+// For how long threads that nobody waits for only looked whether there was work.
+static uint64_t spun_aside(const struct evidence *e)
+{
+	uint64_t all = 0, waited_for = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (!(time->doing & ACTIVITY(SPIN)))
+			continue;
+		all += time->ns[METRIC_ON_CPU];
+		waited_for += time->critical_ns[METRIC_ON_CPU];
+	}
+	return all > waited_for ? all - waited_for : 0;
+}
+
 // The place that works alone for most of the time in which one thread works, in a run in which
 // several do at other times.
 static bool find_alone(const struct evidence *e, struct parallel *parallel)
 {
 	query_parallel(e->profile, e->query.from_ns, e->query.to_ns, parallel);
 	uint64_t busy = parallel->all_ns - parallel->none_ns;
-	return e->wall.ranks && run_cpus(e->run) >= 2 &&
-	       (double)(busy - parallel->serial_ns) >= PARALLEL_SHARE * (double)busy;
+	uint64_t beside = busy - parallel->serial_ns, spun = spun_aside(e);
+	return e->wall.ranks && run_cpus(e->run) >= 2 && beside > spun &&
+	       (double)(beside - spun) >= PARALLEL_SHARE * (double)busy;
 }
 
 static void weigh_alone(const struct evidence *e, const struct parallel *parallel, uint64_t ns,

@@ -144,6 +144,7 @@ static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum th
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
 }
 
+static const char *other_stack = "flusher a.c:20 > other a.c:25";
 static const char *held_stack = "flusher a.c:20 > flush_log a.c:18";
 static const char *wait_stack = "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc";
 
@@ -172,8 +173,7 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
 		if (ms < ready_from_ms || ms >= end_ms)
 			add(&f, 2, METRIC_ON_CPU, 10,
-			    ms >= 2000 && ms < end_ms ? held_stack
-			                              : "flusher a.c:20 > other a.c:25");
+			    ms >= 2000 && ms < end_ms ? held_stack : other_stack);
 		if (ready_ms && ms == ready_from_ms)
 			tell_span(2, 1000, ms, THREAD_RUNS, THREAD_READY);
 		if (ready_ms && ms == end_ms) {
@@ -317,6 +317,14 @@ Test(finding_cpu, who_is_kept_out_of_a_lock_has_something_to_do)
 		cr_expect_null(finding_of(found, "CPU-ALONE"), "%u", kinds[i]);
 		cr_expect_null(finding_of(found, "CPU-STAGE"), "%u", kinds[i]);
 	}
+}
+
+// As those of OpenBLAS do for a while when they have begun: the program has but one thread.
+Test(finding_cpu, threads_of_a_pool_that_look_for_work_do_none)
+{
+	other_stack = "flusher a.c:20 > sched_yield@libc";
+	cleanup(findings) struct findings *found = hold(HELD_JOIN, 1200);
+	cr_expect_null(finding_of(found, "CPU-ALONE"));
 }
 
 Test(finding_cpu, what_is_imported_alone_is_told_as_imports)
