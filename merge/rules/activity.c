@@ -183,6 +183,9 @@ static bool is_own(const struct asking *a, const struct location *location,
 		return false;
 	if (!python && (!module || !place->function || (doing && !file)))
 		return false;
+	// Most of these are the compiler's, at the line of the class. Who copies is to blame.
+	if (doing & ACTIVITY(OBJECT))
+		return false;
 	return !origin_is_foreign(module ? module->path : NULL, file);
 }
 
@@ -394,6 +397,9 @@ static void take_node(struct asking *a, uint32_t id)
 	// An element at the end of a list comes without moving the others.
 	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
 		state->doing |= ACTIVITY(SHIFT);
+	// What a copy of an object allocates is part of the copy.
+	if (!(~state->doing & (ACTIVITY(OBJECT) | ACTIVITY(ALLOCATE))))
+		state->doing |= ACTIVITY(COPY);
 	// What such a runtime does without its user's code is to wait for the other threads.
 	if (step->openmp && !(state->doing & (ACTIVITY(MUTEX) | ACTIVITY(THREAD))))
 		state->doing |= ACTIVITY(BARRIER) | ACTIVITY(LOOP);

@@ -54,7 +54,8 @@ enum activity {
 	ACTIVITY_MAPPED,     /* of these, a page of a file */
 	ACTIVITY_ALLOCATE,   /* malloc, free and what stands for them */
 	ACTIVITY_RELEASE,    /* of these, those that give back */
-	ACTIVITY_COPY,       /* memcpy, memmove */
+	ACTIVITY_COPY,       /* memcpy, memmove, and what a copy of an object allocates */
+	ACTIVITY_OBJECT,     /* copies an object: a copy constructor, an assignment, a clone */
 	ACTIVITY_STRING_END, /* strlen, strcat: looks for the end of a string */
 	ACTIVITY_CONCAT,     /* Python joins two strings, or two bytes */
 	ACTIVITY_SHIFT,      /* Python moves, or searches, all that is in a list */

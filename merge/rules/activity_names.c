@@ -84,6 +84,7 @@ static const struct names table[] = {
 	{ ACTIVITY(COPY),
 	  "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*|rep_movs_alternative|"
 	  "copy_to_iter*|copy_from_iter*|copyin|copyout" },
+	{ ACTIVITY(OBJECT), "<* as core::clone::Clone>::clone*" },
 	{ ACTIVITY(STRING_END), "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*" },
 	{ ACTIVITY(CONCAT),
 	  "PyUnicode_Append|PyUnicode_Concat|unicode_concatenate|PyBytes_Concat*|bytes_concat|"
@@ -244,6 +245,46 @@ static bool is_in(const char *names, const char *function, size_t name_length, c
 	return false;
 }
 
+// The first C in NAME that is in no brackets; NULL if there is none.
+static const char *outside_brackets(const char *name, const char *end, char c)
+{
+	int depth = 0;
+
+	for (const char *at = name; at < end; at++) {
+		if (*at == c && !depth)
+			return at;
+		depth += (*at == '<') - (*at == '>');
+	}
+	return NULL;
+}
+
+// "a::list<int>::list(a::list<int> const&)", "a::b::operator=(a::b const&)": a copy constructor or
+// assignment, whether somebody has written it or the compiler.
+static bool copies_object(const char *name, size_t length)
+{
+	static const char assigns[] = "operator=", by_reference[] = " const&)";
+	const char *end = name + length, *open = outside_brackets(name, end, '(');
+	const char *member = name, *own = name, *colon;
+
+	if (!open)
+		return false;
+	while ((colon = outside_brackets(member, open, ':')) && colon[1] == ':') {
+		own = member;
+		member = colon + 2;
+	}
+	if (member == name)
+		return false;
+	size_t class_length = (size_t)(member - 2 - name), size = (size_t)(open - member);
+	const char *bracket = memchr(own, '<', (size_t)(member - 2 - own));
+	size_t own_length = (size_t)((bracket ? bracket : member - 2) - own);
+	bool constructs = size == own_length && memcmp(member, own, size) == 0;
+	bool assigned = size == strlen(assigns) && memcmp(member, assigns, size) == 0;
+	size_t left = length - (size_t)(open + 1 - name);
+	return (constructs || assigned) && left >= class_length + strlen(by_reference) &&
+	       memcmp(open + 1, name, class_length) == 0 &&
+	       memcmp(open + 1 + class_length, by_reference, strlen(by_reference)) == 0;
+}
+
 activity_set activity_of(const char *function, const char *file)
 {
 	size_t end = file ? strlen(file) : 0;
@@ -257,6 +298,8 @@ activity_set activity_of(const char *function, const char *file)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (is_in(table[i].names, name, length, python ? file : NULL))
 			found |= table[i].activity;
+	if (!python && copies_object(name, length))
+		found |= ACTIVITY(OBJECT);
 	return found;
 }
 

@@ -75,8 +75,8 @@ const struct rule rules_memory[] = {
 	  .threshold = 20,
 	  .within = { "CPU-SYS" },
 	  .title = "allocating and freeing memory",
-	  .formula = "CPU time in malloc, free, new, delete, mmap and munmap, as a share of the "
-	             "critical thread's time, or of all CPU time",
+	  .formula = "CPU time in malloc, free, new, delete, mmap and munmap, but for copies of "
+	             "objects, as a share of the critical thread's time, or of all CPU time",
 	  .why = "The time goes to the allocator's bookkeeping, and fresh memory is not in the "
 	         "caches.",
 	  .advice = "Allocate once outside the loop and reuse; reserve() the final size; see "
@@ -85,7 +85,7 @@ const struct rule rules_memory[] = {
 	  .measure = measure_churn,
 	  .doing = ACTIVITY(ALLOCATE),
 	  .not_doing = ACTIVITY(FAULT) | ACTIVITY(THROW) | ACTIVITY(REGEX) | ACTIVITY(LINK) |
-	               ACTIVITY(IMPORT),
+	               ACTIVITY(IMPORT) | ACTIVITY(OBJECT),
 	  .metrics = ON_CPU },
 	{ .id = "MEM-FAULT",
 	  .subject = RULES_MEMORY,
@@ -112,8 +112,9 @@ const struct rule rules_memory[] = {
 	  .threshold = 25,
 	  .title = "copying memory",
 	  .formula =
-	          "CPU time in memcpy and memmove, with the page faults there, as a share of the "
-	          "critical thread's time, or of all CPU time",
+	          "CPU time in memcpy and memmove, with the page faults there, and in allocating "
+	          "memory for copies of C++'s and Rust's objects, as a share of the critical "
+	          "thread's time, or of all CPU time",
 	  .why = "A copy computes nothing.",
 	  .advice = "Pass a reference or a view; move instead of copying; grow a buffer by a "
 	            "factor, or allocate its final size at once.",

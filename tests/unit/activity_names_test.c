@@ -77,3 +77,29 @@ Test(activity_names, kinds_beyond_the_sixty_fourth_are_kinds_of_their_own)
 		cr_expect(!(import & (activity_set)1 << kind), "%d", kind);
 	cr_expect(!(import & (ACTIVITY(LOADER) | ACTIVITY(WORKER))));
 }
+
+#define STRING "std::__cxx11::basic_string<char, std::char_traits<char> >"
+
+Test(activity_names, copies_of_objects_take_one_of_their_own_class)
+{
+	static const struct expected table[] = {
+		{ "Road::Road(Road const&)", NULL, ACTIVITY(OBJECT) },
+		{ "a::List<int, b<c> >::List(a::List<int, b<c> > const&)", NULL, ACTIVITY(OBJECT) },
+		{ STRING "::basic_string(" STRING " const&)", NULL, ACTIVITY(OBJECT) },
+		{ "a::Road::operator=(a::Road const&)", NULL, ACTIVITY(OBJECT) },
+		{ "a::Road::operator=(a::Road&&)", NULL, 0 },
+		{ "Road::Road(Road&&)", NULL, 0 },
+		{ "Road::Road(Path const&)", NULL, 0 },
+		{ "Road::Road(Road const&, int)", NULL, 0 },
+		{ "Road::~Road()", NULL, 0 },
+		{ "Road::add(Road const&)", NULL, 0 },
+		{ "::", NULL, 0 },
+		{ "::(", NULL, 0 },
+		{ "a<b>::(a<b> const&)", NULL, 0 },
+		{ "<alloc::vec::Vec<i32> as core::clone::Clone>::clone", NULL, ACTIVITY(OBJECT) },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		cr_expect_eq(activity_of(table[i].function, table[i].file), table[i].doing, "%s",
+		             table[i].function);
+}

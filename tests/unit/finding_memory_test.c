@@ -3,6 +3,7 @@
 #include "tests/unit/finding_fixture.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 TestSuite(finding_memory, .init = begin, .fini = end);
 
@@ -52,4 +53,21 @@ Test(finding_memory, waits_for_memory_that_is_reclaimed)
 	limit_memory(50, 0, "1000000:0:0:0:60000");
 	cleanup(findings) struct findings *fired = look(NULL);
 	cr_expect(finding_of(fired, "MEM-RECLAIM") != NULL);
+}
+
+// What a copy constructor allocates is asked for by who copies, not at the line of the class.
+Test(finding_memory, a_copy_of_an_object_is_charged_to_who_copies)
+{
+	add(&f, 1, METRIC_ON_CPU, 600,
+	    "main a.c:3 > score a.c:9 > List::List(List$const&)@libc > Road::Road(Road$const&) a.h:8 > "
+	    "malloc@libc");
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *copy = finding_of(findings, "MEM-COPY");
+	cr_assert(copy != NULL);
+	cr_expect_eq(copy->line, 9);
+	cr_expect_float_eq(copy->value, 60, 0.01);
+	cr_expect(strstr(copy->fact, "which calls List::List") != NULL, "%s", copy->fact);
+	cr_expect_null(finding_of(findings, "MEM-CHURN"));
 }

@@ -93,6 +93,8 @@ static struct symbol symbol_of(const char *text)
 	symbol.unoptimized = text[0] == '%';
 	cr_assert(sscanf(text + symbol.unoptimized, "%63s %63[^:]:%d %63s", function, file, &line,
 	                 declared) >= 1);
+	for (char *at = function; (at = strchr(at, '$')); *at = ' ')
+		;
 	if (strcmp(function, "?") != 0)
 		symbol.function = strdup(function);
 	if (*file)

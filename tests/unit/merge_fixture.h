@@ -5,7 +5,8 @@
  *	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:3 > work a.c:9 > memcpy@libc");
  *
  * A stack is written outermost first. A frame is a function, its file:line, the file that declares
- * it if the test is about that, and, after an @, its module if it is not "app"; "inl h.h:2|outer
+ * it if the test is about that, and, after an @, its module if it is not "app"; a $ in the name of
+ * a function is a space; "inl h.h:2|outer
  * a.c:9" is an inlined function in the one that it stands in. A frame in brackets is a mark
  * ("[kernel]", "[cut]", "[unknown]", "[gil]"), "?" code of no module, "?@libc" code without a name;
  * "%work a.c:3" was compiled without optimization; "<forward>" is an op, "{forward train.py:88}" a
