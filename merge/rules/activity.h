@@ -58,7 +58,7 @@ enum activity {
 	ACTIVITY_OBJECT,     /* copies an object: a copy constructor, an assignment, a clone */
 	ACTIVITY_STRING_END, /* strlen, strcat: looks for the end of a string */
 	ACTIVITY_CONCAT,     /* Python joins two strings, or two bytes */
-	ACTIVITY_SHIFT,      /* Python moves, or searches, all that is in a list */
+	ACTIVITY_SHIFT,      /* moves, or searches, all that is in a list of Python's or a vector */
 	ACTIVITY_POP,        /* takes an element out of a list, at its end or before it */
 	ACTIVITY_THROW,      /* throws or catches an exception */
 	ACTIVITY_REGEX,      /* compiles a regular expression */

@@ -93,7 +93,10 @@ static const struct names table[] = {
 	{ ACTIVITY(SHIFT),
 	  "{method 'insert' of 'list' objects}|{method 'remove' of 'list' objects}|"
 	  "{method 'index' of 'list' objects}|PySequence_Contains|list_contains|"
-	  "PySequence_IterSearch|ins1|PyUnicode_RichCompare" },
+	  "PySequence_IterSearch|ins1|PyUnicode_RichCompare|"
+	  "std::vector<*>::_M_erase(*|std::vector<*>::_M_insert_aux*|"
+	  "std::__1::vector<*>::erase*|<alloc::vec::Vec<*>>::remove*|"
+	  "alloc::vec::Vec<*>::remove*" },
 	{ ACTIVITY(THROW),
 	  "cxa_throw|cxa_begin_catch|cxa_end_catch|cxa_rethrow|cxa_allocate_exception|"
 	  "cxa_free_exception|gxx_personality*|Unwind_RaiseException*|Unwind_Find_FDE|"

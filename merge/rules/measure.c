@@ -158,7 +158,8 @@ static void describe(const struct evidence *e, const struct rule *rule, struct f
 
 	if (row)
 		finding_place(row->function, row->file, row->line, place, sizeof(place));
-	if (row && row->callee) {
+	// A page fault is an exception of the CPU, which nobody calls.
+	if (row && row->callee && !(activity_of(row->callee, NULL) & ACTIVITY(FAULT))) {
 		cleanup_free char *callee = function_name_bare(row->callee);
 		snprintf(called, sizeof(called), ", which calls %.120s",
 		         callee ? callee : row->callee);

@@ -5,6 +5,34 @@
 
 #define ON_CPU (1u << METRIC_ON_CPU)
 
+// Which of the kinds it is.
+static enum measured measure_quadratic(const struct evidence *e, const struct rule *rule,
+                                       struct finding *finding)
+{
+	static const struct {
+		const char *callee, *advice;
+	} table[] = {
+		{ "vector", "An element that leaves or enters a vector moves all that follow: use "
+		            "std::deque for queues, swap with the last element and pop_back() "
+		            "where order does not matter, and std::erase_if() to remove many." },
+		{ "alloc::vec::Vec", "An element that leaves a Vec moves all that follow: use "
+		                     "VecDeque for queues, swap_remove() where order does not "
+		                     "matter, and retain() to remove many." },
+		{ "sscanf", "sscanf() looks for the end of the whole text at each call: use "
+		            "strtol(), strtod() or std::from_chars(), which stop behind the "
+		            "number, or give it one line at a time." },
+	};
+	enum measured measured = measure_doing(e, rule, finding);
+	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+
+	for (size_t i = 0; callee && i < sizeof(table) / sizeof(table[0]); i++)
+		if (strstr(callee, table[i].callee)) {
+			finding_advise(finding, "%s", table[i].advice);
+			break;
+		}
+	return measured;
+}
+
 const struct rule rules_waste[] = {
 	{ .id = "CPU-REGEX",
 	  .subject = RULES_CPU,
@@ -116,15 +144,16 @@ const struct rule rules_waste[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .title = "quadratic work",
-	  .formula = "CPU time in looking for the ends of strings, in adding to a string that is "
-	             "copied for that, and in searching and shifting lists, as a share of the "
-	             "critical thread's time, or of all CPU time where that is more",
+	  .formula =
+	          "CPU time in looking for the ends of strings, in adding to a string that is "
+	          "copied for that, and in searching and shifting lists and vectors, as a share of the "
+	          "critical thread's time, or of all CPU time where that is more",
 	  .why = "Each step takes longer than the one before: twice the data takes four times as "
 	         "long.",
 	  .advice = "Remember the end of the string, collect parts and join them once, look "
 	            "things up in a set or dict, and use collections.deque for queues.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_quadratic,
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-COPY", "MEM-FAULT" },
 	  .doing = ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT),
 	  .not_doing = ACTIVITY(REGEX),

@@ -72,6 +72,57 @@ Test(finding, what_a_rule_saves_in_part_costs_that_part)
 		          "%s", rule_at(i)->id);
 }
 
+Test(finding, advice_on_quadratic_work_by_what_is_called)
+{
+	static const struct {
+		const char *stack, *advice;
+	} table[] = {
+		{ "std::vector<int>::erase(int*)@libc > std::vector<int>::_M_erase(int*)@libc > "
+		  "memmove@libc",
+		  "std::deque" },
+		{ "alloc::vec::Vec<u8>::remove@libc > memmove@libc", "VecDeque" },
+		{ "__isoc99_sscanf@libc > rawmemchr@libc", "strtol()" },
+		{ "strcat@libc", "join them once" },
+	};
+	char stack[200];
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "main a.c:3 > take a.c:19 > %s", table[i].stack);
+		add(&f, 1, METRIC_ON_CPU, 900, stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-QUADRATIC");
+		cr_assert(finding != NULL, "%s", table[i].stack);
+		cr_expect_eq(finding->line, 19);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+		cr_expect(finding_of(findings, "MEM-COPY") == NULL, "%s", table[i].stack);
+	}
+}
+
+// What is at the end of a vector goes without moving the others.
+Test(finding, to_clear_a_vector_is_not_quadratic)
+{
+	add(&f, 1, METRIC_ON_CPU, 900,
+	    "main a.c:3 > end a.c:19 > std::vector<int>::_M_erase_at_end(int*)@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-QUADRATIC"));
+}
+
+// An exception of the CPU is called by nobody.
+Test(finding, a_page_fault_is_not_called)
+{
+	add(&f, 1, METRIC_ON_CPU, 900, "main a.c:3 > fill a.c:22 > asm_exc_page_fault@kernel");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "MEM-FAULT");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "most in fill (a.c:22)") != NULL, "%s", finding->fact);
+	cr_expect(strstr(finding->fact, "which calls") == NULL, "%s", finding->fact);
+}
+
 Test(finding, to_wait_for_a_signal_is_no_sleep)
 {
 	static const char *const calls[] = { "__sigsuspend", "__libc_pause", "sigwaitinfo" };
