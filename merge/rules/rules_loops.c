@@ -22,8 +22,9 @@
 #define EXPLAINED (~(ACTIVITIES_IN_LOOPS | ACTIVITIES_WITHIN))
 
 struct loop_row {
-	uint32_t loop;  // string: its fact
-	uint32_t place; // of the user's own, see struct activity_time
+	uint32_t loop;   // string: its fact
+	uint32_t place;  // of the user's own, see struct activity_time
+	uint32_t callee; // what that has called, in which the loop is; 0: the loop is its own
 	uint64_t critical_ns, cpu_ns;
 };
 
@@ -54,8 +55,9 @@ static bool add_time(struct loop_rows *loops, const struct activity_time *time)
 	if (at == loops->count) {
 		if (!array_reserve(&loops->rows, &loops->capacity, loops->count + 1))
 			return false;
-		loops->rows[loops->count++] =
-			(struct loop_row){ .loop = time->loop, .place = time->place };
+		loops->rows[loops->count++] = (struct loop_row){ .loop = time->loop,
+			                                         .place = time->place,
+			                                         .callee = time->callee };
 	}
 	loops->rows[at].critical_ns += time->critical_ns[METRIC_ON_CPU];
 	loops->rows[at].cpu_ns += time->ns[METRIC_ON_CPU];
@@ -178,11 +180,14 @@ static void add_rows(const struct evidence *e, struct loop_rows *loops, bool cri
 		// A loop of a library's template has the place that has called it.
 		if (!fact.file && loops->rows[best].place != ACTIVITY_NO_PLACE)
 			take_place(e, loops->rows[best].place, &function, &fact);
-		finding_add(finding, &(struct finding_row){ .function = function,
-		                                            .file = fact.file,
-		                                            .line = (int)fact.line,
-		                                            .ns = most,
-		                                            .share = share_of(most, whole) });
+		finding_add(finding,
+		            &(struct finding_row){
+				    .function = function,
+				    .file = fact.file,
+				    .line = (int)fact.line,
+				    .callee = profile_string(e->profile, loops->rows[best].callee),
+				    .ns = most,
+				    .share = share_of(most, whole) });
 		if (!row)
 			*first = fact;
 		loops->rows[best].critical_ns = loops->rows[best].cpu_ns = 0;
@@ -194,9 +199,23 @@ static bool is_of(const struct rule *rule, const struct activity_time *time)
 	return time->loop && time->doing & rule->doing && !(time->doing & rule->not_doing);
 }
 
+// "std::_Hashtable<…>", "std::unordered_map<…>", "absl::…hash_map<…>".
+static bool is_hash_table(const char *callee)
+{
+	return callee && (strstr(callee, "unordered_") || strstr(callee, "_Hashtable") ||
+	                  strstr(callee, "hash_map") || strstr(callee, "hash_set"));
+}
+
 // Advice that the rule's own does not cover.
 static void advise(const struct loop_fact *fact, struct finding *finding)
 {
+	if (fact->kind == LOOP_CHASE && is_hash_table(finding->rows[0].callee))
+		finding_advise(
+			finding,
+			"The loop walks the chains of a hash table: if they are long "
+			"(bucket_size()), use a hash function that spreads the keys (no plain "
+			"XOR of members) and more buckets (reserve()); if they are short, a "
+			"table with open addressing takes fewer loads.");
 	if (fact->kind == LOOP_DIVIDE && fact->detail == DIVISOR_CONSTANT)
 		finding_advise(finding,
 		               "The divisor does not change in the loop: make it a compile-time "
@@ -254,9 +273,9 @@ const struct rule rules_loops[] = {
 	             "critical thread's time, or of all CPU time",
 	  .why = "Each load waits for the one before, so the CPU works on one at a time: 4 to 5 "
 	         "cycles if the data is in the first cache, some 200 if it is in memory.",
-	  .advice = "Keep the elements in an array (std::vector, a hash table with open "
-	            "addressing) or allocate them side by side, work on several chains at once, "
-	            "and make chains shorter (more buckets, a balanced tree).",
+	  .advice = "Walk less: remember where a walk ended (a pointer to the last element), make "
+	            "chains shorter (more buckets, a balanced tree). Or keep the elements in an "
+	            "array (std::vector, a hash table with open addressing) or side by side.",
 	  .source = "our choice",
 	  .part = 0.5,
 	  .part_from = "our choice: an array with the same elements often takes half the time or "

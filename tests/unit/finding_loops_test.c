@@ -74,6 +74,25 @@ Test(finding_loops, advice_by_what_divides)
 	}
 }
 
+Test(finding_loops, chains_of_a_hash_table_are_its_own_advice)
+{
+	run_in_loop("main a.c:3 > std::_Hashtable<int>::_M_find_node "
+	            "/usr/include/c++/12/bits/hashtable.h:20|drop a.c:23",
+	            "chase 0 0 0 ");
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-CHASE");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->function, "drop");
+	cr_expect(strstr(finding->advice, "hash function") != NULL, "%s", finding->advice);
+	end();
+	begin();
+	run_in_loop(HOT, "chase 0 0 20 a.c");
+	cleanup(findings) struct findings *list = look(NULL);
+	finding = finding_of(list, "CPU-CHASE");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->advice, "last element") != NULL, "%s", finding->advice);
+}
+
 // What another rule knows is the better answer.
 Test(finding_loops, unoptimized_code_is_that_and_no_loop)
 {

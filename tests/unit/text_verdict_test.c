@@ -177,6 +177,28 @@ Test(text_verdict, a_finding_that_explains_less_than_a_function_comes_next)
 	expect_verdict(profile, "  Waiting for locks: 41 %");
 }
 
+// A loop's lines may be those of a header, inlined: what the loop does is why they take long.
+Test(text_verdict, a_finding_about_a_loop_stands_for_what_the_loop_calls_of_libraries)
+{
+	static const struct rule loop = {
+		.id = "CPU-CHASE", .subject = RULES_CPU, .part = 0.5, .otherwise = true
+	};
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile_with_findings(), nodes, 0);
+	struct finding *finding = &profile->findings[0];
+
+	*finding = (struct finding){ .rule = &loop,
+		                     .share = 0.9,
+		                     .saving_ns = 180 * NS_PER_MS,
+		                     .function = "log_order",
+		                     .file = "/src/log.c",
+		                     .line = 24,
+		                     .fact = "dependent loads: 90 %" };
+	expect_verdict(profile, "  Dependent loads: 90 %.");
+	finding->function = "another";
+	expect_verdict(profile, "Next: dependent loads: 90 %.");
+}
+
 // What a place does too often says more than how long the place takes.
 Test(text_verdict, a_finding_in_the_hottest_function_stands_for_most_of_it)
 {
