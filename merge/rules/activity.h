@@ -68,25 +68,26 @@ enum activity {
 	ACTIVITY_LINK,       /* the dynamic linker, and the start of Python's interpreter */
 	ACTIVITY_PRELOAD,    /* of these, what LD_PRELOAD asks for, as a profiler does */
 	ACTIVITY_FLOAT64,    /* the mathematical functions of double */
-	ACTIVITY_LOGGING,    /* Python's logging */
-	ACTIVITY_DATE,       /* strptime and its like */
-	ACTIVITY_DEEPCOPY,   /* Python's copy module, and copies of data classes */
-	ACTIVITY_SERIALIZE,  /* Python's json, pickle and their like: objects to bytes, and back */
-	ACTIVITY_INSPECT,    /* Python's inspect, traceback, linecache: looks at code itself */
-	ACTIVITY_EXACT,      /* Python's fractions, statistics: numbers that are no machine's */
-	ACTIVITY_COMPRESS,   /* compresses data */
-	ACTIVITY_INVERT,     /* inverts a matrix */
-	ACTIVITY_FROM_LIST,  /* PyTorch makes a tensor, element by element where it is a list */
-	ACTIVITY_CALLBACK,   /* asyncio's event loop runs a callback, or a step of a task */
-	ACTIVITY_ELEMENT,    /* NumPy takes something out of an array, or puts it in */
-	ACTIVITY_JOINED,     /* an op that makes one tensor of several */
-	ACTIVITY_GC,         /* Python's garbage collection */
-	ACTIVITY_BLAS,       /* an op of linear algebra */
-	ACTIVITY_TENSORS,    /* an op that copies tensors */
-	ACTIVITY_TINY,       /* an op whose calls take a few microseconds */
-	ACTIVITY_LONG,       /* an op that takes some times that itself, without those within it */
-	ACTIVITY_DOUBLE,     /* linear algebra in double precision */
-	ACTIVITY_TRACE,      /* a debugger, a tracer, a coverage tool looks on */
+	ACTIVITY_RANDOM,   /* the C library's generators of random numbers with one state for all */
+	ACTIVITY_LOGGING,  /* Python's logging */
+	ACTIVITY_DATE,     /* strptime and its like */
+	ACTIVITY_DEEPCOPY, /* Python's copy module, and copies of data classes */
+	ACTIVITY_SERIALIZE, /* Python's json, pickle and their like: objects to bytes, and back */
+	ACTIVITY_INSPECT,   /* Python's inspect, traceback, linecache: looks at code itself */
+	ACTIVITY_EXACT,     /* Python's fractions, statistics: numbers that are no machine's */
+	ACTIVITY_COMPRESS,  /* compresses data */
+	ACTIVITY_INVERT,    /* inverts a matrix */
+	ACTIVITY_FROM_LIST, /* PyTorch makes a tensor, element by element where it is a list */
+	ACTIVITY_CALLBACK,  /* asyncio's event loop runs a callback, or a step of a task */
+	ACTIVITY_ELEMENT,   /* NumPy takes something out of an array, or puts it in */
+	ACTIVITY_JOINED,    /* an op that makes one tensor of several */
+	ACTIVITY_GC,        /* Python's garbage collection */
+	ACTIVITY_BLAS,      /* an op of linear algebra */
+	ACTIVITY_TENSORS,   /* an op that copies tensors */
+	ACTIVITY_TINY,      /* an op whose calls take a few microseconds */
+	ACTIVITY_LONG,      /* an op that takes some times that itself, without those within it */
+	ACTIVITY_DOUBLE,    /* linear algebra in double precision */
+	ACTIVITY_TRACE,     /* a debugger, a tracer, a coverage tool looks on */
 	/* Around all others, and apart from them: sets have room for twice as many as there are
 	   bits in a word. */
 	ACTIVITY_IMPORT = 64, /* Python's import system, and all that it runs */

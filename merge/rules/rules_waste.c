@@ -121,6 +121,26 @@ const struct rule rules_waste[] = {
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SORT),
 	  .metrics = ON_CPU },
+	{ .id = "CPU-RANDOM",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 25,
+	  .title = "random numbers of the C library",
+	  .formula =
+	          "CPU time in rand(), random(), drand48() and their like, and waiting for their "
+	          "lock, as a share of the critical thread's time, or of all CPU time where "
+	          "that is more",
+	  .why = "They have one state for all threads: each call of rand() or random() takes a "
+	         "lock, whose cache line threads take from each other.",
+	  .advice = "Give each thread its own generator: rand_r(3), random_r(3), drand48_r(3), a "
+	            "std::minstd_rand or std::mt19937 that is thread_local, or a few lines of "
+	            "xorshift, which the compiler inlines.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .within = { "CPU-LOCK", "CPU-WAKE", "CPU-SYS" },
+	  .doing = ACTIVITY(RANDOM),
+	  .metrics = ON_CPU | 1u << METRIC_OFF_LOCK },
 	{ .id = "CPU-COMPRESS",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,

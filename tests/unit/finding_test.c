@@ -43,6 +43,8 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-SHARED", METRIC_ON_CPU,
 		  "main a.c:3 > pass a.c:27 > std::_Sp_counted_base<2>::_M_release@libc", 27 },
 		{ "CPU-SORT", METRIC_ON_CPU, "main a.c:3 > add a.c:28 > qsort@libc", 28 },
+		{ "CPU-RANDOM", METRIC_ON_CPU,
+		  "main a.c:3 > draw a.c:31 > rand@libc > __random@libc", 31 },
 		{ "CPU-COMPRESS", METRIC_ON_CPU, "main a.c:3 > pack a.c:30 > deflate@libc", 30 },
 		{ "CPU-WAKE", METRIC_ON_CPU,
 		  "main a.c:3 > push a.c:29 > pthread_cond_broadcast@libc > futex@kernel", 29 },
