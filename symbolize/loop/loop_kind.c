@@ -280,13 +280,22 @@ static bool is_chase(struct asking *a)
 	return found && waits_there(a, false);
 }
 
+// What a division waits for may be a call before it: then samples there say nothing of either.
+static bool is_of_call(struct asking *a, uint32_t position)
+{
+	return a->calls && !values_sources(a->values, position).known;
+}
+
 static bool is_division(struct asking *a, struct loop_fact *fact)
 {
+	bool found = false;
+
 	clear_waiting(a);
 	for (uint32_t i = 0; i < a->body->count; i++) {
 		const struct insn *insn = insn_at(a, i);
-		if (!insn->divides)
+		if (!insn->divides || is_of_call(a, i))
 			continue;
+		found = true;
 		mark_waiting(a, i);
 		if (insn->vector_bytes || insn->divisor == INSN_NO_REG)
 			continue;
@@ -295,7 +304,7 @@ static bool is_division(struct asking *a, struct loop_fact *fact)
 			divisor.known && !(divisor.depends & a->body->writes) && !divisor.loaded;
 		fact->detail = fixed ? DIVISOR_CONSTANT : DIVISOR_VARIES;
 	}
-	return a->divisions && waits_there(a, true);
+	return found && waits_there(a, true);
 }
 
 static bool same_terms(const struct value *a, const struct value *b)

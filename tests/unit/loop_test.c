@@ -55,6 +55,24 @@ Test(loop, divisions_count_where_samples_are_at_them)
 	cr_expect(eq(int, kind_of(divide, sizeof(divide), 14), LOOP_NONE));
 }
 
+// call; pxor %xmm0,%xmm0; cvtsi2sd %eax,%xmm0; divsd 16(%rip),%xmm0; inc %rbx; cmp %r12,%rbx; jne
+static const uint8_t of_call[] = { 0xe8, 0x40, 0x00, 0x00, 0x00, 0x66, 0x0f, 0xef, 0xc0, 0xf2,
+	                           0x0f, 0x2a, 0xc0, 0xf2, 0x0f, 0x5e, 0x05, 0x10, 0x00, 0x00,
+	                           0x00, 0x48, 0xff, 0xc3, 0x4c, 0x39, 0xe3, 0x75, 0xe3, 0xc3 };
+// The same of %r12d: cvtsi2sd %r12d,%xmm0.
+static const uint8_t beside_call[] = { 0xe8, 0x40, 0x00, 0x00, 0x00, 0x66, 0x0f, 0xef,
+	                               0xc0, 0xf2, 0x41, 0x0f, 0x2a, 0xc4, 0xf2, 0x0f,
+	                               0x5e, 0x05, 0x10, 0x00, 0x00, 0x00, 0x48, 0xff,
+	                               0xc3, 0x4c, 0x39, 0xe3, 0x75, 0xe2, 0xc3 };
+
+// Samples at the division are as much of what was called, whose result the division waits for.
+Test(loop, a_division_of_what_a_call_returns_proves_nothing)
+{
+	need_decoder();
+	cr_expect(eq(int, kind_of(of_call, sizeof(of_call), 13), LOOP_NONE));
+	cr_expect(eq(int, kind_of(beside_call, sizeof(beside_call), 14), LOOP_DIVIDE));
+}
+
 Test(loop, code_that_is_cut_off)
 {
 	for (size_t size = 0; size < sizeof(walk) - 1; size++)
