@@ -12,6 +12,8 @@
 #define WAITS            (1u << METRIC_OFF_CHILD | 1u << METRIC_OFF_PIPE)
 #define PROCESSES_LEAST  20
 #define PROCESS_SHORT_NS (100 * UINT64_C(1000000))
+#define NAMES_MAX        3
+#define NAMED_SHARE      0.1 // of all processes, for another name
 #define THREADS_LEAST    200
 #define THREAD_SHORT_NS  (10 * UINT64_C(1000000))
 #define THREAD_WORK_NS   (300 * UINT64_C(1000)) /* ten times what a start and an end take */
@@ -31,22 +33,33 @@ static uint64_t process_life(const struct profile *p)
 	return count ? sum / count : UINT64_MAX;
 }
 
-// " (142 of them basename)", which run most often; "" if that is not known.
+// " (142 of them basename, 60 cut)", which run most often; "" if that is not known.
 static void name_processes(const struct profile *p, char *text, size_t size)
 {
-	cleanup_free uint32_t *counts =
-		calloc(strings_count(profile_strings(p)) + 1u, sizeof(*counts));
-	uint32_t most = 0;
+	uint32_t texts = (uint32_t)strings_count(profile_strings(p)), all = 0;
+	cleanup_free uint32_t *counts = calloc(texts + 1u, sizeof(*counts));
 
 	*text = '\0';
 	for (size_t i = 1; counts && i < profile_threads(p)->process_count; i++) {
 		const struct process_info *info = &profile_threads(p)->processes[i];
 		counts[info->command] += info->merged;
-		if (info->command && counts[info->command] > counts[most])
-			most = info->command;
+		all += info->merged;
 	}
-	if (most)
-		snprintf(text, size, " (%u of them %.60s)", counts[most], profile_string(p, most));
+	size_t length = 0;
+	for (int row = 0; counts && row < NAMES_MAX && length < size; row++) {
+		uint32_t most = 0;
+		for (uint32_t id = 1; id <= texts; id++)
+			if (counts[id] > counts[most] || (!most && counts[id]))
+				most = id;
+		if (!most || (row && counts[most] < NAMED_SHARE * all))
+			break;
+		length += (size_t)snprintf(text + length, size - length,
+		                           row ? ", %u %.60s" : " (%u of them %.60s", counts[most],
+		                           profile_string(p, most));
+		counts[most] = 0;
+	}
+	if (*text && length + 1 < size)
+		snprintf(text + length, size - length, ")");
 }
 
 static uint64_t thread_life(const struct profile *p)
@@ -96,7 +109,7 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
                                        struct finding *finding)
 {
 	uint64_t life = process_life(e->profile);
-	char place[200] = "", names[100];
+	char place[200] = "", names[200];
 
 	if (e->totals.processes < PROCESSES_LEAST || life >= PROCESS_SHORT_NS)
 		return MEASURED_NOTHING;
@@ -164,8 +177,9 @@ const struct rule rules_start[] = {
 	          "a share of the critical thread's time; only of 20 processes and more that "
 	          "live for less than 0.1 s on average",
 	  .why = "Starting a program takes a millisecond and more, whatever it does then.",
-	  .advice = "Do the work within the program (a library, a function of the language), or "
-	            "give one process many pieces of work.",
+	  .advice = "Do the work within the program (a library, a function of the language; in "
+	            "shell scripts read, ${name#pattern}, or one awk for all lines), or give one "
+	            "process many pieces of work.",
 	  .source = "our choice",
 	  .measure = measure_processes,
 	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP" },

@@ -442,11 +442,11 @@ Test(finding_ops, an_op_with_many_shapes)
 	}
 }
 
-// COUNT processes that live for LIFE_MS each, one after the other.
-static void start_processes(unsigned count, uint64_t life_ms)
+// COUNT processes that live for LIFE_MS each, one after the other; all but OTHERS are basename.
+static void start_processes(unsigned count, unsigned others, uint64_t life_ms)
 {
 	for (unsigned i = 0; i < count; i++) {
-		const char *name = i ? "basename" : "dirname";
+		const char *name = i < others ? "dirname" : "basename";
 		add_process(&f, 2 + i, 200 + i, name);
 		add_thread(&f, 2 + i, 2 + i, 200 + i, name);
 		add(&f, 1, METRIC_OFF_CHILD, life_ms, "main a.c:3 > run a.c:9 > wait4@libc");
@@ -470,7 +470,7 @@ Test(finding_ops, many_short_processes)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		end();
 		begin();
-		start_processes(table[i].count, table[i].life_ms);
+		start_processes(table[i].count, 1, table[i].life_ms);
 		cleanup(findings) struct findings *findings = look(NULL);
 		const struct finding *finding = finding_of(findings, "CPU-SPAWN");
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
@@ -478,6 +478,15 @@ Test(finding_ops, many_short_processes)
 		cr_expect(!finding || strstr(finding->fact, "(39 of them basename)"), "%s",
 		          finding ? finding->fact : "");
 	}
+}
+
+Test(finding_ops, short_processes_of_several_names)
+{
+	start_processes(40, 15, 20);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-SPAWN");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "(25 of them basename, 15 dirname)"), "%s", finding->fact);
 }
 
 static void start_threads(unsigned count, uint64_t life_ms, uint64_t work_ms)
