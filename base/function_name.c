@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,27 @@ static void drop_surroundings(char *name)
 	memmove(name, skip_type(name), strlen(skip_type(name)) + 1);
 }
 
+// Rust's "<a::List<T> as b::Clone>::clone" is "a::List<T>::clone".
+static void qualify(char *name)
+{
+	char *end = NULL;
+	int depth = 0;
+
+	if (name[0] != '<' || !(isalpha((unsigned char)name[1]) || name[1] == '_'))
+		return;
+	for (char *at = name; *at && !(depth == 1 && *at == '>'); at++) {
+		depth += (*at == '<') - (*at == '>');
+		if (!end && depth == 1 && strncmp(at, " as ", strlen(" as ")) == 0)
+			end = at;
+		if (depth == 1 && at[1] == '>' && at[2] == ':') {
+			size_t length = (size_t)((end ? end : at + 1) - (name + 1));
+			memmove(name, name + 1, length);
+			memmove(name + length, at + 2, strlen(at + 2) + 1);
+			return;
+		}
+	}
+}
+
 char *function_name_bare(const char *text)
 {
 	cleanup_free char *name = strdup(text);
@@ -180,6 +202,7 @@ char *function_name_bare(const char *text)
 	shorten_strings(name);
 	drop_version(name);
 	drop_surroundings(name);
+	qualify(name);
 	cleanup_free char *called = fold(name, '(', NULL);
 	char *bare = called ? fold(called, '<', NULL) : NULL;
 	for (size_t length = bare ? strlen(bare) : 0; length && bare[length - 1] == ' ';)
