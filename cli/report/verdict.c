@@ -795,6 +795,10 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 		return advise_agent(v);
 	if (origin_is_interpreter(sum->entry->module))
 		return advise_interpreter(sum->entry->module, true, v);
+	// A line of Python says what is asked for, and few libraries of Python's come with symbols.
+	if (sum->entry->name[0] == '[' && sum->entry->module && sum->own->python)
+		return advise(v, "Start with that line: call the library less often or with less "
+		                 "work. Its symbols would say where (see the limits).");
 	if (sum->entry->name[0] == '[' && sum->entry->module)
 		return advise(v, "Get its symbols first (see the limits), or start with that "
 		                 "caller.");

@@ -152,6 +152,19 @@ Test(text_verdict, what_many_library_functions_do_for_one_of_the_users_is_its_ti
 		"of libraries, most in vfprintf.");
 }
 
+// Few of Python's libraries have symbols that somebody could get.
+Test(text_verdict, a_line_of_python_is_where_to_begin_whatever_its_library_lacks)
+{
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile(), nodes, 100);
+
+	nodes[2].name = "[libc.so.6]";
+	expect_verdict(profile,
+	               "Get its symbols first (see the limits), or start with that caller.");
+	nodes[1].python = true;
+	expect_verdict(profile, "Start with that line: call the library less often");
+}
+
 Test(text_verdict, what_asks_for_most_is_named_beside_a_finding_of_less)
 {
 	struct call_node nodes[5];
