@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "merge/query/query_step_parts.h"
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/schedule.h"
 #include "merge/gpu/gpu.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_slices.h"
+#include "merge/query/spans.h"
 #include "merge/scope/window.h"
 #include "merge/table/slices.h"
 
@@ -18,22 +18,12 @@
 #define OUT_OF_MEMORY "could not divide the steps into parts"
 #define NEVER         UINT64_MAX
 
-struct span {
-	uint64_t begin_ns, end_ns; // the profile's own times
-};
-
-// When a part had something to do, in the order of time, without overlap.
-struct spans {
-	struct span *spans;
-	size_t count, capacity;
-	size_t at; // the first one that does not end before the step
-};
-
 struct asking {
 	const struct profile *profile;
 	const struct steps *steps;
-	uint32_t process; // of the steps' thread
-	struct spans parts[STEP_OTHER];
+	uint32_t process;               // of the steps' thread
+	struct spans parts[STEP_OTHER]; // when it had something to do, on the profile's clock
+	size_t at[STEP_OTHER];          // the first that does not end before the step
 	uint8_t *of_ops; // [op id]: its part, + 1; STEP_PARTS + 1: none; 0: not yet known
 };
 
@@ -88,23 +78,6 @@ static enum step_part part_of(struct asking *a, const struct slice *slice)
 	return (enum step_part)(*part - 1);
 }
 
-// They come in the order in which they begin.
-static bool add(struct spans *s, uint64_t begin_ns, uint64_t end_ns)
-{
-	struct span *last = s->count ? &s->spans[s->count - 1] : NULL;
-
-	if (begin_ns >= end_ns)
-		return true;
-	if (last && begin_ns <= last->end_ns) {
-		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
-		return true;
-	}
-	if (!array_reserve(&s->spans, &s->capacity, s->count + 1))
-		return false;
-	s->spans[s->count++] = (struct span){ begin_ns, end_ns };
-	return true;
-}
-
 static int collect(struct asking *a, struct error *err)
 {
 	const struct steps *s = a->steps;
@@ -121,7 +94,7 @@ static int collect(struct asking *a, struct error *err)
 		return -1;
 	while ((more = slice_reader_next_slice(reader, &slice, err)) > 0) {
 		enum step_part part = part_of(a, &slice);
-		if (part < STEP_OTHER && !add(&a->parts[part], slice.begin_ns, slice.end_ns))
+		if (part < STEP_OTHER && !spans_add(&a->parts[part], slice.begin_ns, slice.end_ns))
 			return error_set(err, ENOMEM, OUT_OF_MEMORY);
 	}
 	return more;
@@ -151,10 +124,10 @@ static void divide(struct asking *a, uint64_t begin_ns, uint64_t end_ns, struct 
 	size_t at[STEP_OTHER];
 
 	for (int part = 0; part < STEP_OTHER; part++) {
-		struct spans *s = &a->parts[part];
-		while (s->at < s->count && s->spans[s->at].end_ns <= begin_ns)
-			s->at++;
-		at[part] = s->at;
+		const struct spans *s = &a->parts[part];
+		while (a->at[part] < s->count && s->spans[a->at[part]].end_ns <= begin_ns)
+			a->at[part]++;
+		at[part] = a->at[part];
 	}
 	while (begin_ns < end_ns) {
 		uint64_t until_ns = end_ns;

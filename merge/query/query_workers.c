@@ -7,6 +7,7 @@
 #include "merge/profile/profile_parts.h"
 #include "merge/query/answer.h"
 #include "merge/query/query_slices.h"
+#include "merge/query/spans.h"
 #include "merge/table/slices.h"
 
 #include <errno.h>
@@ -20,16 +21,6 @@ enum doing {
 	COMPUTES,
 	COMMUNICATES,
 	DOINGS
-};
-
-struct span {
-	uint64_t begin_ns, end_ns;
-};
-
-// In the order of time, without overlap.
-struct spans {
-	struct span *spans;
-	size_t count, capacity;
 };
 
 struct asking {
@@ -63,23 +54,6 @@ void workers_free(struct workers *w)
 	free(w);
 }
 
-// They come in the order in which they begin.
-static bool add(struct spans *s, uint64_t begin_ns, uint64_t end_ns)
-{
-	struct span *last = s->count ? &s->spans[s->count - 1] : NULL;
-
-	if (begin_ns >= end_ns)
-		return true;
-	if (last && begin_ns <= last->end_ns) {
-		last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
-		return true;
-	}
-	if (!array_reserve(&s->spans, &s->capacity, s->count + 1))
-		return false;
-	s->spans[s->count++] = (struct span){ begin_ns, end_ns };
-	return true;
-}
-
 static bool take_work(struct asking *a, const struct slice *slice, uint64_t from, uint64_t to)
 {
 	const struct gpu_work *work = &profile_gpu(a->profile)->works.works[slice->what - 1];
@@ -89,7 +63,8 @@ static bool take_work(struct asking *a, const struct slice *slice, uint64_t from
 
 	if (!stream->process || work->key.kind == GPU_WORK_COPY || work->key.kind == GPU_WORK_SET)
 		return true;
-	return add(&a->of_gpus[stream->process - 1][talks ? COMMUNICATES : COMPUTES], from, to);
+	return spans_add(&a->of_gpus[stream->process - 1][talks ? COMMUNICATES : COMPUTES], from,
+	                 to);
 }
 
 static bool take_op(struct asking *a, const struct slice *slice, uint64_t from, uint64_t to)
@@ -104,7 +79,8 @@ static bool take_op(struct asking *a, const struct slice *slice, uint64_t from, 
 		a->calls[thread->process - 1]++;
 	if (!talks && (op_is_label(op) || op->provider == OP_PYTHON))
 		return true;
-	return add(&a->of_threads[slice->thread - 1][talks ? COMMUNICATES : COMPUTES], from, to);
+	return spans_add(&a->of_threads[slice->thread - 1][talks ? COMMUNICATES : COMPUTES], from,
+	                 to);
 }
 
 static int collect(struct asking *a, struct error *err)
@@ -141,11 +117,11 @@ static bool subtract(struct spans *to, const struct spans *from, const struct sp
 			at++;
 		for (size_t k = at; k < less->count && less->spans[k].begin_ns < end; k++) {
 			if (less->spans[k].begin_ns > begin &&
-			    !add(to, begin, less->spans[k].begin_ns))
+			    !spans_add(to, begin, less->spans[k].begin_ns))
 				return false;
 			begin = less->spans[k].end_ns;
 		}
-		if (!add(to, begin, end))
+		if (!spans_add(to, begin, end))
 			return false;
 	}
 	return true;
