@@ -159,11 +159,19 @@ static bool is_own_file(const char *path)
 	return path[0] == '/';
 }
 
+// Wheels come stripped, and nobody but their makers can compile them again.
+static bool is_of_wheel(const char *path)
+{
+	return strstr(path, "/site-packages/") || strstr(path, "/dist-packages/");
+}
+
 static void set_remedy(struct elf_module *m)
 {
 	char package[160];
 
-	if (is_own_file(m->path))
+	if (is_of_wheel(m->path) && is_own_file(m->path))
+		set_text(m->status.remedy, "a wheel: use a build with debug information");
+	else if (is_own_file(m->path))
 		set_text(m->status.remedy, "compile with -g");
 	else if (debug_package_find(m->root, m->path, package, sizeof(package)))
 		snprintf(m->status.remedy, sizeof(m->status.remedy),
