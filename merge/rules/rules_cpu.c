@@ -981,7 +981,7 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .title = "kernel time",
-	  .formula = "CPU time in the kernel, less what it takes to copy data there and back, as a "
+	  .formula = "CPU time in the kernel, without copies of data from and to it, as a "
 	             "share of the critical thread's time, or of all CPU time where that is more",
 	  .why = "This time goes to system calls, page faults and interrupts, not to the "
 	         "program's own code.",

@@ -334,7 +334,7 @@ const struct rule rules_io[] = {
 	  .within = { "CPU-SYS", "IO-MESSAGES" },
 	  .title = "many small reads or writes",
 	  .formula =
-	          "CPU time of system calls that read or write, less what it takes to copy the "
+	          "CPU time of system calls that read or write, without the copies of the "
 	          "data, as a share of the critical thread's time, or of all CPU time; not that "
 	          "of sockets, where the kernel's functions are seen, unless the run's reads, or "
 	          "its writes, are of less than 64 bytes on average, by /proc/PID/io; not where "
