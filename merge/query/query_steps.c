@@ -69,6 +69,16 @@ struct candidate {
 	uint64_t ns;
 };
 
+// How long the run was recorded, from the first moment to the last.
+static uint64_t recorded_ns(const struct profile *p)
+{
+	const struct run *run = profile_run(p);
+
+	return run->recorded_to_ns > run->recorded_from_ns
+	               ? run->recorded_to_ns - run->recorded_from_ns
+	               : run->wall_ns;
+}
+
 // From the first to the last call, and the longest pause between two: a call that is slow, as the
 // first one that includes the warm-up, is none.
 static bool goes_on(const struct profile *p, const struct series *s, bool labelled)
@@ -82,7 +92,7 @@ static bool goes_on(const struct profile *p, const struct series *s, bool labell
 		uint64_t pause = s->items[i].begin_ns > end ? s->items[i].begin_ns - end : 0;
 		longest = pause > longest ? pause : longest;
 	}
-	return last > first && (double)span >= least * (double)profile_run(p)->wall_ns &&
+	return last > first && (double)span >= least * (double)recorded_ns(p) &&
 	       2 * longest <= span && span / s->calls >= PERIOD_NS_MIN;
 }
 

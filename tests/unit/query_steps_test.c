@@ -210,6 +210,22 @@ Test(query_steps, what_is_not_repeated_until_the_end_is_none)
 	cr_expect(eq(ptr, (void *)s->name, NULL));
 }
 
+// As with --range: the rest of the run is not there to be looked at.
+Test(query_steps, what_is_repeated_while_the_run_was_recorded_is_enough)
+{
+	for (int i = 0; i < 20; i++)
+		call("setup", 2);
+	f.now_ns += 900 * MS;
+	const struct run run = { .start_ns = 1000 * MS,
+		                 .wall_ns = f.now_ns - 1000 * MS,
+		                 .recorded_to_ns = 40 * MS };
+	const struct steps_query query = { 0 };
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	cleanup(steps) struct steps *s = query_steps(f.profile, &query, NULL);
+	cr_assert(s != NULL);
+	cr_expect(eq(u64, s->count, 20));
+}
+
 // As tests at the end of a training.
 Test(query_steps, one_that_goes_on_all_the_time_goes_before_it)
 {
