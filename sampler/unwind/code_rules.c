@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/unwind/code_rules.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/record.h"
 #include "base/x86.h"
@@ -50,16 +51,16 @@ struct run {
 	uint64_t start, end; // what was followed, one instruction after the other
 };
 
-struct key {
+struct known_rule {
 	uint32_t module;
 	uint64_t pc;
+	struct cfi_rule rule;
 };
 
 struct code_rules {
 	struct hash index;
-	struct key keys[RULES_MAX];
-	struct cfi_rule rules[RULES_MAX];
-	size_t count;
+	struct known_rule *known;
+	size_t count, capacity;
 	unsigned finds; // since the last doubt
 	struct remote_memory memory;
 	// Of the walk through one function's rest.
@@ -90,6 +91,7 @@ void code_rules_free(struct code_rules *rules)
 	if (!rules)
 		return;
 	hash_fini(&rules->index);
+	free(rules->known);
 	free(rules);
 }
 
@@ -413,9 +415,9 @@ static const struct cfi_rule *lookup(const struct code_rules *r, uint32_t module
 	uint32_t at = hash_start(&r->index, hash_of(module, pc));
 
 	for (; r->index.slots[at]; at = hash_next(&r->index, at)) {
-		const struct key *key = &r->keys[r->index.slots[at] - 1];
-		if (key->pc == pc && key->module == module)
-			return &r->rules[r->index.slots[at] - 1];
+		const struct known_rule *known = &r->known[r->index.slots[at] - 1];
+		if (known->pc == pc && known->module == module)
+			return &known->rule;
 	}
 	return NULL;
 }
@@ -432,13 +434,12 @@ static void keep(struct code_rules *r, uint32_t module, uint64_t pc, struct cfi_
 
 	if (r->count == RULES_MAX)
 		forget(r);
-	if (!hash_make_room(&r->index))
+	if (!hash_make_room(&r->index) || !array_reserve(&r->known, &r->capacity, r->count + 1))
 		return;
 	uint32_t at = hash_start(&r->index, hash);
 	while (r->index.slots[at])
 		at = hash_next(&r->index, at);
-	r->keys[r->count] = (struct key){ module, pc };
-	r->rules[r->count++] = rule;
+	r->known[r->count++] = (struct known_rule){ module, pc, rule };
 	hash_insert(&r->index, at, hash, (uint32_t)r->count);
 }
 
