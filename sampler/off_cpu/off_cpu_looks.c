@@ -104,7 +104,8 @@ static struct wait wait_of_chain(struct off_cpu *o, const struct event_sample *s
 	return wait;
 }
 
-static void tell_descriptors(const struct off_cpu *o, struct thread *thread, struct wait wait,
+/* Who is at the other end is asked for within bounds of its own, which looks do not pay for. */
+static void tell_descriptors(struct off_cpu *o, struct thread *thread, struct wait wait,
                              const struct event_sample *sample, uint64_t time_ns)
 {
 	bool by_descriptor = wait.cause == METRIC_OFF_PIPE || wait.cause == METRIC_OFF_NET;
@@ -112,8 +113,11 @@ static void tell_descriptors(const struct off_cpu *o, struct thread *thread, str
 		              { sample->regs[DWARF_RDI], sample->regs[DWARF_RSI],
 		                sample->regs[DWARF_RDX] } };
 
-	if (by_descriptor && o->options.waits_on && sample->has_user)
-		o->options.waits_on(o->context, thread, &on, time_ns);
+	if (!by_descriptor || !o->options.waits_on || !sample->has_user)
+		return;
+	uint64_t start_ns = o->options.cost_ns();
+	o->options.waits_on(o->context, thread, &on, time_ns);
+	o->asked_ns += o->options.cost_ns() - start_ns;
 }
 
 void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event)
@@ -392,6 +396,7 @@ void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
 	if (now_ns < o->next_pass_ns)
 		return;
 	earn(o, now_ns);
+	o->asked_ns = 0;
 	start_ns = o->options.cost_ns();
 	if (o->queue_count)
 		visit_queue(o, tasks, now_ns);
@@ -399,7 +404,7 @@ void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)
 		struct gil_look look = { o, tasks, now_ns };
 		tasks_each_thread(tasks, look_at_gil, &look);
 	}
-	o->credit_ns -= (int64_t)(o->options.cost_ns() - start_ns);
+	o->credit_ns -= (int64_t)(o->options.cost_ns() - start_ns - o->asked_ns);
 	pause_ns = o->credit_ns < 0 ? (uint64_t)-o->credit_ns * PASS_COST_SHARE : 0;
 	o->pass_ns = now_ns;
 	o->next_pass_ns = now_ns + dither_ns(o) + max_ns(o->options.probe_after_ns, pause_ns);

@@ -49,6 +49,7 @@ struct off_cpu {
 	uint64_t pass_ns;      /* when threads were last looked at, */
 	uint64_t next_pass_ns; /* and will be again */
 	int64_t credit_ns;     /* of CPU time, for looks; below 0: of what is to come */
+	uint64_t asked_ns;     /* of CPU time, in options.waits_on, since a pass began */
 	unsigned quiet;        /* passes since a thread last blocked unseen */
 	uint32_t dither;
 	uint64_t looks;

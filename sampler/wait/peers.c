@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "sampler/wait/allowance.h"
+#include "sampler/wait/connections.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -30,8 +31,6 @@
 #define LAST_NS         NS_PER_SEC
 
 #define DESCRIPTORS_MAX 64 // of a set; more are left out
-
-#define TABLE_MAX       (1u << 20) // bytes of /proc/net/tcp
 
 enum end_kind {
 	END_NONE,
@@ -61,7 +60,7 @@ struct peers {
 	struct entry entries[ENTRIES];
 	struct set sets[SETS];
 	struct allowance allowance;
-	char *table;
+	struct connections *connections;
 };
 
 struct peers *peers_new(void)
@@ -72,7 +71,7 @@ struct peers *peers_new(void)
 void peers_free(struct peers *p)
 {
 	if (p)
-		free(p->table);
+		connections_free(p->connections);
 	free(p);
 }
 
@@ -146,58 +145,6 @@ static uint64_t unix_peer(uint64_t inode)
 	return 0;
 }
 
-struct connection {
-	char local[48], remote[48]; // "0100007F:1F90", as the kernel writes them
-	uint64_t inode;
-};
-
-static bool next_connection(const char **line, struct connection *c)
-{
-	while (*line && **line) {
-		const char *at = *line;
-		const char *end = strchr(at, '\n');
-		unsigned long long inode;
-		*line = end ? end + 1 : NULL;
-		// "  0: local remote st tx:rx tr:when retrnsmt uid timeout inode ..."
-		if (sscanf(at, " %*u: %47s %47s %*s %*s %*s %*s %*u %*u %llu", c->local, c->remote,
-		           &inode) == 3) {
-			c->inode = inode;
-			return true;
-		}
-	}
-	return false;
-}
-
-// The same of a TCP connection of which both ends are in PID's network namespace.
-static uint64_t tcp_peer(struct peers *p, uint32_t pid, uint64_t inode, const char *family)
-{
-	char path[64];
-	cleanup_close int fd = -1;
-	struct connection own, other;
-	size_t size = 0;
-	bool known = false;
-
-	if (!p->table && !(p->table = malloc(TABLE_MAX)))
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%u/net/%s", pid, family);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	for (ssize_t got;
-	     size < TABLE_MAX - 1 && (got = read(fd, p->table + size, TABLE_MAX - 1 - size)) > 0;)
-		size += (size_t)got;
-	p->table[size] = '\0';
-	for (const char *line = p->table; !known && next_connection(&line, &own);)
-		known = own.inode == inode;
-	if (!known)
-		return 0;
-	for (const char *line = p->table; next_connection(&line, &other);)
-		if (other.inode && strcmp(other.local, own.remote) == 0 &&
-		    strcmp(other.remote, own.local) == 0)
-			return other.inode;
-	return 0;
-}
-
 struct search {
 	uint32_t pid; // who asks
 	enum end_kind kind;
@@ -236,8 +183,15 @@ static void visit(void *data, uint32_t pid)
 		search->end->pids[search->end->count++] = pid;
 }
 
-static bool look(struct peers *p, uint32_t pid, int fd, peers_each *each, void *context,
-                 struct peer_end *end)
+static uint64_t tcp_peer(struct peers *p, uint32_t pid, uint64_t inode, uint64_t now_ns)
+{
+	if (!p->connections && !(p->connections = connections_new()))
+		return 0;
+	return connections_peer(p->connections, pid, inode, now_ns);
+}
+
+static bool look(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_each *each,
+                 void *context, struct peer_end *end)
 {
 	char name[16];
 	struct search search = { .pid = pid, .end = end };
@@ -250,8 +204,8 @@ static bool look(struct peers *p, uint32_t pid, int fd, peers_each *each, void *
 	end->inode = inode;
 	if (search.kind == END_PIPE)
 		search.access = access_of(pid, name);
-	else if (!(end->inode = unix_peer(inode)) && !(end->inode = tcp_peer(p, pid, inode, "tcp")))
-		end->inode = tcp_peer(p, pid, inode, "tcp6");
+	else if (!(end->inode = unix_peer(inode)))
+		end->inode = tcp_peer(p, pid, inode, now_ns);
 	if (end->inode)
 		each(context, visit, &search);
 	// Of a pair within one process nobody else has an end.
@@ -282,7 +236,7 @@ static bool find_one(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, pee
 			return same && oldest->found;
 		}
 		*oldest = (struct entry){ .pid = pid, .fd = fd, .seen_ns = now_ns };
-		oldest->found = look(p, pid, fd, each, context, &oldest->end);
+		oldest->found = look(p, pid, fd, now_ns, each, context, &oldest->end);
 		allowance_end(&p->allowance);
 	}
 	*end = oldest->end;

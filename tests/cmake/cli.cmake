@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module batch_file cgroup contention cpu_clock format job kernel_names launch limits machine op_wrapper option
+foreach(module batch_file cgroup connections contention cpu_clock format job kernel_names launch limits machine op_wrapper option
         rank recorded source state terminal tracks versions)
   unit(${module} LIBS cli reader sampler merge symbolize base)
 endforeach()
@@ -7,6 +7,7 @@ target_link_libraries(terminal_test PRIVATE util)
 
 fuzz(batch_file LIBS cli base)
 fuzz(cgroup LIBS merge)
+fuzz(connections LIBS sampler)
 
 # A strict reader of JSON is the judge.
 if(JANSSON_FOUND)
