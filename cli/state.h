@@ -26,6 +26,9 @@ int state_prepare(char *buffer, size_t size, struct error *err);
 /* Where the kernel's list of functions is kept beside it (base/kallsyms_cache.h). */
 int state_kallsyms(char *buffer, size_t size, struct error *err);
 
+/* The directory beside it for names of functions of libraries (symbolize/names_cache.h). */
+int state_names(char *buffer, size_t size, struct error *err);
+
 /*
  * Whether a file can be put at PATH: its directory can be written to, and what
  * is there now, if anything, is a file that can be replaced. 0, else -1.

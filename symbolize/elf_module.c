@@ -2,6 +2,7 @@
 #include "symbolize/elf_module.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "symbolize/dwarf/dwarf_resolver.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/debug_package.h"
@@ -25,6 +26,8 @@ struct elf_module {
 	struct dwarf_resolver *resolver;
 	char debug_path[PATH_MAX];
 	char alt_why[256]; // why ALT is missing, if it should be there
+	bool is_opened;    // all of it: MINIMAL and what comes of DWARF, too
+	bool is_fetched;   // DEBUG is a server's
 	bool has_lines;    // some address that was asked for had one
 	struct debug_status status;
 };
@@ -69,6 +72,7 @@ static void fetch_debug(struct elf_module *m, struct bytes build_id)
 		return;
 	cleanup_close int fd = debuginfod_fetch(m->context->debuginfod, build_id, m->path, &err);
 	m->debug = fd >= 0 ? elf_file_open_fd(fd, &err) : NULL;
+	m->is_fetched = m->debug != NULL;
 	if (m->debug)
 		snprintf(m->debug_path, sizeof(m->debug_path), "debuginfod");
 	else
@@ -97,17 +101,30 @@ static void open_debug(struct elf_module *m, const struct module *module)
 		m->debug = debug_file_find(m->elf, &search, m->debug_path, why, size);
 		fetch_debug(m, elf_file_build_id(m->elf));
 	}
-	if (m->elf)
-		m->minimal = debug_file_open_minimal(m->elf);
 }
 
-static int open_alt(struct elf_module *m, struct elf_file *elf, struct error *err)
+// The file that has the DWARF; NULL if none has.
+static struct elf_file *dwarf_of(const struct elf_module *m)
 {
+	struct elf_file *elf = m->debug && has_dwarf(m->debug) ? m->debug : m->elf;
+
+	return elf && has_dwarf(elf) ? elf : NULL;
+}
+
+static void find_alt(struct elf_module *m)
+{
+	struct elf_file *elf = dwarf_of(m);
 	struct debug_search search = search_of(m);
 
+	if (!elf)
+		return;
 	if (elf == m->debug && m->debug_path[0] == '/')
 		search.path = m->debug_path;
 	m->alt = debug_file_find_alt(elf, &search, m->alt_why, sizeof(m->alt_why));
+}
+
+static int open_alt(struct elf_module *m, struct error *err)
+{
 	if (!m->alt)
 		return 0;
 	struct dwarf_sections sections = dwarf_sections_of(m->alt, "");
@@ -120,13 +137,13 @@ static int open_alt(struct elf_module *m, struct elf_file *elf, struct error *er
 
 static int open_dwarf(struct elf_module *m, struct error *err)
 {
-	struct elf_file *elf = m->debug && has_dwarf(m->debug) ? m->debug : m->elf;
+	struct elf_file *elf = dwarf_of(m);
 
-	if (!elf || !has_dwarf(elf))
+	if (!elf)
 		return 0;
 	struct dwarf_sections sections = dwarf_sections_of(elf, "");
 	m->dwarf = dwarf_file_new(&sections, err);
-	if (!m->dwarf || open_alt(m, elf, err) < 0)
+	if (!m->dwarf || open_alt(m, err) < 0)
 		return -1;
 	struct dwarf_resolver_source source = {
 		.dwarf = m->dwarf,
@@ -187,7 +204,7 @@ static void set_status(struct elf_module *m)
 	struct debug_status *status = &m->status;
 	const char *source = m->path;
 
-	if (m->resolver && dwarf_file_unit_count(m->dwarf)) {
+	if (m->is_opened ? m->resolver && dwarf_file_unit_count(m->dwarf) : dwarf_of(m) != NULL) {
 		status->level = DEBUG_LINES;
 		source = m->debug && m->debug_path[0] ? m->debug_path : m->path;
 	} else if (has_symbols(m->elf, ".symtab") || m->minimal) {
@@ -236,11 +253,61 @@ struct elf_module *elf_module_new(const struct module *module,
 	}
 	if (module->kind == MODULE_ELF) {
 		open_debug(m, module);
-		if (open_dwarf(m, err) < 0)
-			return NULL;
+		find_alt(m);
 	}
 	set_status(m);
 	return steal(m);
+}
+
+// What takes time, and is done when the first address is asked for.
+static int open_all(struct elf_module *m, struct error *err)
+{
+	if (m->is_opened)
+		return 0;
+	m->is_opened = true;
+	if (m->elf)
+		m->minimal = debug_file_open_minimal(m->elf);
+	if (open_dwarf(m, err) < 0)
+		return -1;
+	set_status(m);
+	return 0;
+}
+
+uint64_t elf_module_key(const struct elf_module *m)
+{
+	struct bytes id = m->elf ? elf_file_build_id(m->elf) : (struct bytes){ 0 };
+	uint64_t key = hash_bytes(id.data, id.size);
+
+	// What was split off into files of its own is not among those that are looked at here.
+	if (!id.size || m->is_fetched)
+		return 0;
+	if (m->resolver &&
+	    (dwarf_resolver_is_split(m->resolver) || *dwarf_resolver_trouble(m->resolver)))
+		return 0;
+	key = hash_pair(key, m->debug ? elf_file_image(m->debug).size : 0);
+	return hash_pair(key, m->alt ? elf_file_image(m->alt).size : 0);
+}
+
+bool elf_module_name(const struct elf_module *m, char *name, size_t size)
+{
+	struct bytes id = m->elf ? elf_file_build_id(m->elf) : (struct bytes){ 0 };
+
+	if (!id.size || size < 2 * id.size + 1)
+		return false;
+	for (size_t i = 0; i < id.size; i++)
+		snprintf(name + 2 * i, size - 2 * i, "%02x", id.data[i]);
+	return true;
+}
+
+bool elf_module_has_lines(const struct elf_module *m)
+{
+	return m->has_lines;
+}
+
+void elf_module_remember(struct elf_module *m, const struct debug_status *status, bool has_lines)
+{
+	m->status = *status;
+	m->has_lines = has_lines;
 }
 
 static int find_symbols(struct elf_module *m, bool data, const uint64_t *addresses, size_t count,
@@ -440,6 +507,8 @@ static void note_lines(struct elf_module *m, const struct frames *frames)
 int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t count,
                        struct frames *frames, struct error *err)
 {
+	if (open_all(m, err) < 0)
+		return -1;
 	if (m->resolver && dwarf_resolver_run(m->resolver, addresses, count, frames, err) < 0)
 		return -1;
 	if (add_symbols(m, addresses, count, frames) < 0 || add_aliases(m, frames) < 0)
@@ -464,6 +533,8 @@ int elf_module_variables(struct elf_module *m, const uint64_t *addresses, size_t
 {
 	cleanup_free struct symbol_name *names = calloc(count + 1, sizeof(*names));
 
+	if (open_all(m, err) < 0)
+		return -1;
 	if (!names || find_symbols(m, true, addresses, count, names) < 0)
 		return error_set(err, ENOMEM, "could not look up names in \"%s\"", m->path);
 	for (size_t i = 0; i < count; i++) {

@@ -46,3 +46,16 @@ int elf_module_variables(struct elf_module *m, const uint64_t *addresses, size_t
                          struct variable *variables, struct error *err);
 
 const struct debug_status *elf_module_status(const struct elf_module *m);
+
+/* What answers for M depend on: the build-ids of its files, and their sizes. 0: also on what that
+   does not tell. To be asked again once addresses were looked up. */
+uint64_t elf_module_key(const struct elf_module *m);
+
+/* The build-id as text. False if there is none, or no room. */
+bool elf_module_name(const struct elf_module *m, char *name, size_t size);
+
+/* Whether some address that was asked for had a line. */
+bool elf_module_has_lines(const struct elf_module *m);
+
+/* What was known when all that was asked so far was looked up, in another run. */
+void elf_module_remember(struct elf_module *m, const struct debug_status *status, bool has_lines);

@@ -2,7 +2,9 @@
 #include "symbolize/symbolizer.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/kallsyms.h"
 #include "base/stop.h"
 #include "base/strings.h"
@@ -11,16 +13,23 @@
 #include "symbolize/elf_module.h"
 #include "symbolize/frame/demangle.h"
 #include "symbolize/jit/jit_module.h"
+#include "symbolize/names_cache.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // What is kept of a module, by its id.
 struct known_module {
 	uint32_t id;
-	struct elf_module *elf;     // ELF and vDSO
-	struct answers answers;     // of those; what else there is may change its mind
-	struct debug_status status; // the others
+	struct elf_module *elf;          // ELF and vDSO
+	struct answers answers;          // of those; what else there is may change its mind
+	struct debug_status status;      // the others
+	char name[2 * BUILD_ID_MAX + 1]; // of the file that keeps the answers; "": none does
+	struct stored_names *stored;     // what was in it; NULL: nothing
+	size_t stored_count;
+	uint64_t spent_ns; // on the others, of CPU time
 };
 
 struct jitdump_path {
@@ -37,7 +46,7 @@ struct block {
 
 struct symbolizer {
 	struct symbolizer_options options;
-	char *directories, *jit_directory;
+	char *directories, *jit_directory, *names_directory;
 	struct strings *paths; // and other texts that are given out
 	struct demangler *names;
 	struct debuginfod *debuginfod;
@@ -64,6 +73,8 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options, stru
 		s->options = *options;
 		s->directories = copy_or(options->debug_directories, "/usr/lib/debug");
 		s->jit_directory = copy_or(options->jit_directory, "/tmp");
+		s->names_directory =
+			options->names_directory ? strdup(options->names_directory) : NULL;
 		s->kernel = options->kernel_names;
 		if (!s->kernel)
 			s->kernel = s->own_kernel =
@@ -87,13 +98,88 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options, stru
 	return steal(s);
 }
 
+// Answers depend on who gives them, too: on this program's own file.
+static uint64_t own_key(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/exe", &st) < 0)
+		return 0;
+	return hash_pair(hash_pair((uint64_t)st.st_size, (uint64_t)st.st_ino),
+	                 hash_pair((uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec));
+}
+
+// 0: it is not kept.
+static uint64_t key_of(const struct known_module *known)
+{
+	uint64_t key = known->elf && known->name[0] ? elf_module_key(known->elf) : 0;
+	uint64_t own = key ? own_key() : 0;
+
+	return key && own ? hash_pair(key, own) : 0;
+}
+
+static bool names_path(const struct symbolizer *s, const struct known_module *known, char *path,
+                       size_t size)
+{
+	return snprintf(path, size, "%s/%s", s->names_directory, known->name) < (int)size;
+}
+
+static void load_names(struct symbolizer *s, struct known_module *known)
+{
+	struct names_cache_facts facts;
+	char path[PATH_MAX];
+
+	if (!s->names_directory || !elf_module_name(known->elf, known->name, sizeof(known->name)))
+		return;
+	uint64_t key = key_of(known);
+	if (!key || !names_path(s, known, path, sizeof(path)))
+		return;
+	known->stored = names_cache_read(path, key, &known->answers, &facts);
+	known->stored_count = known->answers.count;
+	if (known->stored)
+		elf_module_remember(known->elf, &facts.status, facts.has_lines);
+}
+
+// Only what took longer to find than a file takes to be written and read is worth one.
+#define WORTH_NS (2 * NS_PER_MS)
+
+static bool save_names(const struct symbolizer *s, const struct known_module *known)
+{
+	char path[PATH_MAX];
+	uint64_t worth_ns = s->options.names_worth_ns ? s->options.names_worth_ns : WORTH_NS;
+	uint64_t key = known->spent_ns >= worth_ns ? key_of(known) : 0;
+
+	if (!key || known->answers.count == known->stored_count ||
+	    !names_path(s, known, path, sizeof(path)))
+		return false;
+	struct names_cache_facts facts = { *elf_module_status(known->elf),
+		                           elf_module_has_lines(known->elf) };
+	names_cache_write(path, key, &known->answers, &facts);
+	return true;
+}
+
+static void save_all_names(const struct symbolizer *s)
+{
+	bool saved = false;
+
+	if (!s->names_directory || stop_is_wanted())
+		return;
+	mkdir(s->names_directory, 0700); // it may be there
+	for (size_t i = 0; i < s->module_count; i++)
+		saved |= save_names(s, &s->modules[i]);
+	if (saved)
+		names_cache_bound(s->names_directory, NAMES_CACHE_BYTES);
+}
+
 void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
+	save_all_names(s);
 	for (size_t i = 0; i < s->module_count; i++) {
 		elf_module_free(s->modules[i].elf);
 		answers_fini(&s->modules[i].answers);
+		stored_names_free(s->modules[i].stored);
 	}
 	while (s->blocks) {
 		struct block *next = s->blocks->next;
@@ -108,6 +194,7 @@ void symbolizer_free(struct symbolizer *s)
 	strings_free(s->paths);
 	free(s->directories);
 	free(s->jit_directory);
+	free(s->names_directory);
 	free(s);
 }
 
@@ -142,6 +229,8 @@ static struct known_module *get_module(struct symbolizer *s, const struct module
 	if (is_elf && !(known->elf = elf_module_new(module, &s->context, err)))
 		return NULL;
 	s->module_count++;
+	if (known->elf)
+		load_names(s, known);
 	return known;
 }
 
@@ -245,6 +334,7 @@ static int look_up(struct symbolizer *s, const struct module *module, struct kno
                    const uint64_t *addresses, size_t count, struct symbol_chain *chains,
                    struct error *err)
 {
+	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct frames frames;
 	int result = -1;
 
@@ -253,6 +343,7 @@ static int look_up(struct symbolizer *s, const struct module *module, struct kno
 	else if (find_frames(s, module, known, addresses, count, &frames, err) == 0)
 		result = give_chains(s, &frames, chains, err);
 	frames_fini(&frames);
+	known->spent_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
 	if (result == 0 && known->elf) {
 		// Where there is no memory to remember, it is looked up again.
 		for (size_t i = 0; i < count; i++)

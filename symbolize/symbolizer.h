@@ -50,6 +50,9 @@ struct symbolizer_options {
 	const char *kallsyms;          /* NULL: /proc/kallsyms (tests give a file) */
 	struct kallsyms *kernel_names; /* borrowed: read already, or soon; NULL: reads KALLSYMS */
 	const char *jit_directory;     /* NULL: /tmp, for perf-PID.map and jit-PID.dump */
+	const char *names_directory;   /* what was found is kept there, from run to run; NULL: it is
+	                                  not (symbolize/names_cache.h) */
+	uint64_t names_worth_ns; /* of CPU time: what took less to find is not kept; 0: 2 ms */
 	/* Called now and then with what is being read; may be NULL. */
 	void (*progress)(void *context, const char *what);
 	void *progress_context;
@@ -65,7 +68,7 @@ CLEANUP(symbolizer, struct symbolizer *, symbolizer_free)
  * by frame_lookup_address()) in MODULE and fills one chain for each. What is not known is an
  * empty chain, not an error; -1 only if there is no memory, or if the end of the process is wanted
  * (base/stop.h, ECANCELED). What was found in a file is remembered: to ask for it again costs next
- * to nothing.
+ * to nothing; where it is to be kept, symbolizer_free() writes what took time to find.
  */
 int symbolizer_resolve(struct symbolizer *s, const struct module *module, const uint64_t *addresses,
                        size_t count, struct symbol_chain *chains, struct error *err);

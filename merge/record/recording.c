@@ -314,7 +314,8 @@ static int open_sampler(struct recording *r, struct error *err)
 // Names are looked up ahead, unless that means to ask servers.
 static int open_early(struct recording *r, struct error *err)
 {
-	struct symbolizer_options options = { .kernel_names = r->kernel_names };
+	struct symbolizer_options options = { .kernel_names = r->kernel_names,
+		                              .names_directory = r->options.names };
 
 	if (r->options.debuginfod)
 		return 0;
@@ -612,6 +613,7 @@ static int name_addresses(struct recording *r, void (*progress)(void *context, c
 	struct symbolizer_options options = {
 		.debuginfod = r->options.debuginfod,
 		.kernel_names = r->kernel_names,
+		.names_directory = r->options.names,
 		.progress = progress,
 		.progress_context = context,
 	};

@@ -31,6 +31,7 @@ struct dwarf_resolver {
 	struct unit_index **indexes; // by number of the unit; NULL before the first look
 	struct unit *other;          // whose lines these are: one that holds declarations
 	struct line_program *other_lines;
+	bool is_split; // some unit that was asked for stands in another file
 };
 
 // The addresses of one unit, and what is found of them.
@@ -109,6 +110,11 @@ void dwarf_resolver_free(struct dwarf_resolver *r)
 	free(r);
 }
 
+bool dwarf_resolver_is_split(const struct dwarf_resolver *r)
+{
+	return r->is_split;
+}
+
 const char *dwarf_resolver_trouble(const struct dwarf_resolver *r)
 {
 	if (dwarf_file_is_burnt(r->source.dwarf))
@@ -180,6 +186,7 @@ static bool find_functions(struct dwarf_resolver *r, struct batch *b)
 	struct unit *unit = b->unit;
 
 	if (split_dwarf_is_skeleton(unit)) {
+		r->is_split = true;
 		struct unit *split = split_dwarf_find(r->split, unit);
 		unit = split ? split : unit;
 	}

@@ -38,3 +38,6 @@ int dwarf_resolver_run(struct dwarf_resolver *r, const uint64_t *addresses, size
 
 /* What kept it from saying all; "" if nothing did. */
 const char *dwarf_resolver_trouble(const struct dwarf_resolver *r);
+
+/* Whether some address that was asked for is in split DWARF: another file has its functions. */
+bool dwarf_resolver_is_split(const struct dwarf_resolver *r);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols
-        function_start jit_compiler jit_map jitdump line_program loop loop_fact symbolizer)
+        function_start jit_compiler jit_map jitdump line_program loop loop_fact names_cache symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
 unit(debug_package LIBS symbolize tracer_test_support)
@@ -11,6 +11,7 @@ target_compile_definitions(cubin_test PRIVATE
   REAL_CUPTI="$<$<BOOL:${REAL_CUPTI}>:${REAL_CUPTI}>")
 target_compile_options(symbolizer_test PRIVATE -g) # it looks itself up
 target_compile_options(early_test PRIVATE -g)
+target_compile_options(names_cache_test PRIVATE -g)
 
 # Every way out when there is no memory: the allocations of all that is linked in fail in turn.
 unit(symbolizer_memory LIBS symbolize)
@@ -19,7 +20,7 @@ target_link_options(symbolizer_memory_test PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup)
 
 foreach(target cubin elf_notes function_start jit_map jitdump kallsyms kallsyms_cache line_program
-        loop symbolizer)
+        loop names_cache symbolizer)
   fuzz(${target} LIBS symbolize)
 endforeach()
 
