@@ -44,6 +44,7 @@ enum activity {
 	ACTIVITY_WRITE,      /* system calls that write */
 	ACTIVITY_SOCKET,     /* works on a socket, in the kernel */
 	ACTIVITY_CONNECT,    /* looks up a host, makes, connects or closes a socket */
+	ACTIVITY_LOOKUP,     /* of these, those that look up a host */
 	ACTIVITY_OPEN,       /* open, stat, readdir … */
 	ACTIVITY_SLEEP,      /* sleeps for a time of its own choice */
 	ACTIVITY_POLL,       /* waits for events */

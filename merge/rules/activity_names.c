@@ -45,9 +45,14 @@ static const struct names table[] = {
 	                    "sys_recvfrom|sys_sendmsg|sys_recvmsg|unix_stream_*|tcp_sendmsg*|"
 	                    "tcp_recvmsg*|udp_sendmsg*|udp_recvmsg*" },
 	{ ACTIVITY(CONNECT),
-	  "connect|libc_connect|socket|getaddrinfo|gethostbyname*|sys_connect|tcp_v4_connect|sock_close|sock_release|sock_alloc*|tcp_close*|"
+	  "connect|libc_connect|socket|getaddrinfo|gaih_inet*|getnameinfo|gethostbyname*|gethostbyaddr*|sys_connect|tcp_v4_connect|sock_close|sock_release|sock_alloc*|tcp_close*|"
 	  "sys_socket|{method 'connect' of '_socket.socket' objects}|"
-	  "{built-in method _socket.getaddrinfo}" },
+	  "{built-in method _socket.getaddrinfo}|{built-in method _socket.gethostbyname*|"
+	  "{built-in method _socket.getnameinfo}" },
+	{ ACTIVITY(LOOKUP),
+	  "getaddrinfo|gaih_inet*|getnameinfo|gethostbyname*|gethostbyaddr*|"
+	  "{built-in method _socket.getaddrinfo}|{built-in method _socket.gethostbyname*|"
+	  "{built-in method _socket.getnameinfo}" },
 	{ ACTIVITY(OPEN),
 	  "open|open64|openat|openat64|libc_open*|stat|stat64|fstat*|lstat*|newfstatat|"
 	  "access|readdir*|getdents*|opendir|close|libc_close*|unlink|unlinkat|rename|mkdir|"

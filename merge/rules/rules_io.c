@@ -436,6 +436,24 @@ const struct rule rules_io[] = {
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(CONNECT),
 	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK) },
+	{ .id = "IO-LOOKUP",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 15,
+	  .within = { "IO-CONNECT", "IO-OPEN", "CPU-SYS", "IO-NET", "IO-WAIT" },
+	  .title = "looking up host names",
+	  .formula = "time in getaddrinfo, gethostbyname and their like, waiting or not, as a "
+	             "share of the critical thread's time, or of all CPU time",
+	  .why = "Each lookup reads the resolver's files anew and may ask a name server: the C "
+	         "library keeps no answer.",
+	  .advice = "Look a name up once and keep the address for later connections, or keep "
+	            "the connection; where names must be looked up often, run a caching "
+	            "resolver (nscd, systemd-resolved).",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(LOOKUP),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK) },
 	{ .id = "IO-IDLE",
 	  .subject = RULES_IO,
 	  .severity = SEVERITY_INFO,

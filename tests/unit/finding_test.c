@@ -34,6 +34,7 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-QUADRATIC", METRIC_ON_CPU, "main a.c:3 > add a.c:12 > strcat@libc", 12 },
 		{ "CPU-SPIN", METRIC_ON_CPU, "main a.c:3 > wait a.c:13 > sched_yield@libc", 13 },
 		{ "IO-CONNECT", METRIC_OFF_NET, "main a.c:3 > dial a.c:24 > connect@libc", 24 },
+		{ "IO-LOOKUP", METRIC_ON_CPU, "main a.c:3 > dial a.c:32 > getaddrinfo@libc", 32 },
 		{ "IO-MESSAGES", METRIC_ON_CPU,
 		  "main a.c:3 > ask a.c:25 > write@libc > sock_write_iter@kernel", 25 },
 		{ "CPU-STREAM", METRIC_ON_CPU,
