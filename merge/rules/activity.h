@@ -69,6 +69,7 @@ enum activity {
 	ACTIVITY_LINK,       /* the dynamic linker, and the start of Python's interpreter */
 	ACTIVITY_PRELOAD,    /* of these, what LD_PRELOAD asks for, as a profiler does */
 	ACTIVITY_FLOAT64,    /* the mathematical functions of double */
+	ACTIVITY_FORMAT,     /* makes text of values: printf and its like, Rust's core::fmt */
 	ACTIVITY_RANDOM,   /* the C library's generators of random numbers with one state for all */
 	ACTIVITY_LOGGING,  /* Python's logging */
 	ACTIVITY_DATE,     /* strptime and its like */

@@ -139,6 +139,10 @@ static const struct names table[] = {
 	  "pow_fma*|ieee754_pow*|sin|sin_fma*|cos|cos_fma*|sincos*|tan|tan_fma*|tanh|sinh|cosh|asin|"
 	  "acos|atan|atan_fma*|atan2*|ieee754_atan2*|cbrt|erf|erfc|hypot|do_sin|do_cos|do_sincos|"
 	  "fmod|lgamma|tgamma" },
+	{ ACTIVITY(FORMAT),
+	  "printf*|fprintf*|sprintf*|snprintf*|vprintf*|vfprintf*|vsprintf*|vsnprintf*|"
+	  "asprintf*|vasprintf*|dprintf*|vdprintf*|core::fmt::*|alloc::fmt::*|"
+	  "std::io::Write::write_fmt*|std::vformat*|std::__format::*|fmt::v*::*" },
 	{ ACTIVITY(RANDOM), "rand|random|drand48|lrand48|mrand48" },
 	{ ACTIVITY(LOGGING), "logging/__init__.py:*" },
 	{ ACTIVITY(DATE), "_strptime.py:*|strptime*|{built-in method strptime*|mktime*" },

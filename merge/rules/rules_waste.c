@@ -141,6 +141,25 @@ const struct rule rules_waste[] = {
 	  .within = { "CPU-LOCK", "CPU-WAKE", "CPU-SYS" },
 	  .doing = ACTIVITY(RANDOM),
 	  .metrics = ON_CPU | 1u << METRIC_OFF_LOCK },
+	{ .id = "CPU-FORMAT",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 30,
+	  .title = "formatting text",
+	  .formula = "CPU time in printf, snprintf, Rust's core::fmt and their like, without the "
+	             "system calls that write, as a share of the critical thread's time, or of "
+	             "all CPU time where that is more",
+	  .why = "Each call reads its format anew, and a floating-point number with a fixed count "
+	         "of digits is worked out exactly: some 0.1 to 1 us per value.",
+	  .advice = "Where the text may be dropped, as a debug message is, check the level before "
+	            "it is formatted. Else write numbers with std::to_chars() or, in Rust, the "
+	            "crates itoa and ryu, or store them in binary.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(FORMAT),
+	  .not_doing = ACTIVITY(WRITE) | ACTIVITY(SYNC) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	  .metrics = ON_CPU },
 	{ .id = "CPU-COMPRESS",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,

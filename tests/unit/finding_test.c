@@ -46,6 +46,9 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-SORT", METRIC_ON_CPU, "main a.c:3 > add a.c:28 > qsort@libc", 28 },
 		{ "CPU-RANDOM", METRIC_ON_CPU,
 		  "main a.c:3 > draw a.c:31 > rand@libc > __random@libc", 31 },
+		{ "CPU-FORMAT", METRIC_ON_CPU,
+		  "main a.c:3 > log_message a.c:33 > vsnprintf@libc > __vfprintf_internal@libc",
+		  33 },
 		{ "CPU-COMPRESS", METRIC_ON_CPU, "main a.c:3 > pack a.c:30 > deflate@libc", 30 },
 		{ "CPU-WAKE", METRIC_ON_CPU,
 		  "main a.c:3 > push a.c:29 > pthread_cond_broadcast@libc > futex@kernel", 29 },
@@ -124,6 +127,17 @@ Test(finding, a_page_fault_is_not_called)
 	cr_assert(finding != NULL);
 	cr_expect(strstr(finding->fact, "most in fill (a.c:22)") != NULL, "%s", finding->fact);
 	cr_expect(strstr(finding->fact, "which calls") == NULL, "%s", finding->fact);
+}
+
+// The system calls of a stream without a buffer are no formatting, and other rules know better.
+Test(finding, to_write_what_is_formatted_is_no_formatting)
+{
+	add(&f, 1, METRIC_ON_CPU, 900,
+	    "main a.c:3 > log a.c:22 > fprintf@libc > write@libc > do_syscall_64@kernel");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-FORMAT"));
+	cr_expect_not_null(finding_of(findings, "IO-TINY"));
 }
 
 Test(finding, to_wait_for_a_signal_is_no_sleep)
