@@ -70,6 +70,9 @@ enum activity {
 	ACTIVITY_PRELOAD,    /* of these, what LD_PRELOAD asks for, as a profiler does */
 	ACTIVITY_FLOAT64,    /* the mathematical functions of double */
 	ACTIVITY_FORMAT,     /* makes text of values: printf and its like, Rust's core::fmt */
+	ACTIVITY_SQL,        /* SQLite runs a statement */
+	ACTIVITY_SQL_NEXT,   /* of these, goes from row to row */
+	ACTIVITY_SQL_SEEK,   /* of these, goes to a row by its key, or puts one in */
 	ACTIVITY_RANDOM,   /* the C library's generators of random numbers with one state for all */
 	ACTIVITY_LOGGING,  /* Python's logging */
 	ACTIVITY_DATE,     /* strptime and its like */

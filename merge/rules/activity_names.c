@@ -143,6 +143,11 @@ static const struct names table[] = {
 	  "printf*|fprintf*|sprintf*|snprintf*|vprintf*|vfprintf*|vsprintf*|vsnprintf*|"
 	  "asprintf*|vasprintf*|dprintf*|vdprintf*|core::fmt::*|alloc::fmt::*|"
 	  "std::io::Write::write_fmt*|std::vformat*|std::__format::*|fmt::v*::*" },
+	{ ACTIVITY(SQL), "sqlite3_step|sqlite3Step|sqlite3VdbeExec" },
+	{ ACTIVITY(SQL_NEXT), "sqlite3BtreeNext|btreeNext" },
+	{ ACTIVITY(SQL_SEEK),
+	  "sqlite3BtreeTableMoveto|sqlite3BtreeIndexMoveto|sqlite3BtreeMovetoUnpacked|"
+	  "sqlite3BtreeInsert|sqlite3BtreeDelete|sqlite3VdbeSorter*" },
 	{ ACTIVITY(RANDOM), "rand|random|drand48|lrand48|mrand48" },
 	{ ACTIVITY(LOGGING), "logging/__init__.py:*" },
 	{ ACTIVITY(DATE), "_strptime.py:*|strptime*|{built-in method strptime*|mktime*" },

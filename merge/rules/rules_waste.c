@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Rules on work that need not be done: the same again, more of it than there is to do, or for
 // something that was meant to be rare.
+#include "base/cleanup.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
-#define ON_CPU (1u << METRIC_ON_CPU)
+#include <stdlib.h>
+
+#define NEXT_SHARE 0.03 // of what statements take: most of a row's time is looking at its columns
+#define ON_CPU     (1u << METRIC_ON_CPU)
 
 // Which of the kinds it is.
 static enum measured measure_quadratic(const struct evidence *e, const struct rule *rule,
@@ -31,6 +36,79 @@ static enum measured measure_quadratic(const struct evidence *e, const struct ru
 			break;
 		}
 	return measured;
+}
+
+// On CPUs, at one place.
+struct sql_time {
+	uint64_t all, next, seek;
+	uint32_t callee;
+};
+
+// By place; NULL if there is no memory.
+static struct sql_time *time_of_statements(const struct evidence *e)
+{
+	const struct activities *a = e->activities;
+	struct sql_time *places = calloc(a->place_count + 1, sizeof(*places));
+
+	for (size_t i = 0; places && i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place == ACTIVITY_NO_PLACE || !(time->doing & ACTIVITY(SQL)))
+			continue;
+		struct sql_time *place = &places[time->place];
+		uint64_t ns = time->ns[METRIC_ON_CPU];
+		place->all += ns;
+		place->next += time->doing & ACTIVITY(SQL_NEXT) ? ns : 0;
+		place->seek += time->doing & ACTIVITY(SQL_SEEK) ? ns : 0;
+		place->callee = time->callee ? time->callee : place->callee;
+	}
+	return places;
+}
+
+// A statement that an index serves spends its time on the way down a tree; one that has none, on
+// the way from each row to the next.
+static bool scans(const struct sql_time *place)
+{
+	return place->next > place->seek && (double)place->next >= NEXT_SHARE * (double)place->all;
+}
+
+static enum measured measure_scan(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	const struct activities *a = e->activities;
+	cleanup_free struct sql_time *places = time_of_statements(e);
+	uint64_t cpu_ns = 0, critical_ns = 0;
+	size_t best = 0;
+
+	if (!places)
+		return finding_lacks(finding, "there is no memory");
+	for (size_t i = 0; i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place == ACTIVITY_NO_PLACE || !(time->doing & rule->doing) ||
+		    !scans(&places[time->place]))
+			continue;
+		cpu_ns += evidence_sum(time->ns, rule->metrics);
+		critical_ns += evidence_sum(time->critical_ns, rule->metrics);
+		if (!scans(&places[best]) || places[time->place].all > places[best].all)
+			best = time->place;
+	}
+	if (cpu_ns < evidence_least_ns(e) || !cpu_ns)
+		return MEASURED_NOTHING;
+	evidence_weigh(e, critical_ns, cpu_ns, finding);
+	finding->value = 100 * finding->share;
+	const struct activity_place *at = &a->places[best];
+	const char *function = profile_string(e->profile, at->function);
+	finding_add(finding, &(struct finding_row){
+				     .function = function ? function : "?",
+				     .file = profile_string(e->profile, at->file),
+				     .line = (int)at->line,
+				     .callee = profile_string(e->profile, places[best].callee),
+				     .ns = places[best].all,
+				     .share = (double)places[best].all / (double)cpu_ns,
+			     });
+	char whole[120], place[300];
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding, "%s: %.0f %% of %s, most in %s", rule->title, finding->value,
+	                   evidence_whole(e, finding, whole, sizeof(whole)), place);
 }
 
 const struct rule rules_waste[] = {
@@ -159,6 +237,25 @@ const struct rule rules_waste[] = {
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(FORMAT),
 	  .not_doing = ACTIVITY(WRITE) | ACTIVITY(SYNC) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	  .metrics = ON_CPU },
+	{ .id = "CPU-SCAN",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 50,
+	  .title = "table scans in SQLite",
+	  .formula = "CPU time of SQLite's statements at lines where 3 % of it and more goes from "
+	             "row to row, and less from key to key, as a share of the critical thread's "
+	             "time, or of all CPU time where that is more; only where the symbols of "
+	             "SQLite's own functions are found",
+	  .why = "A statement without a fitting index reads all rows of its table, each time that "
+	         "it runs.",
+	  .advice = "Ask EXPLAIN QUERY PLAN: where it says SCAN for a table of which few rows are "
+	            "wanted, CREATE INDEX on the columns of WHERE or JOIN; or ask for all rows "
+	            "with one statement instead of one by one.",
+	  .source = "our choice",
+	  .measure = measure_scan,
+	  .doing = ACTIVITY(SQL),
 	  .metrics = ON_CPU },
 	{ .id = "CPU-COMPRESS",
 	  .subject = RULES_CPU,

@@ -140,6 +140,33 @@ Test(finding, to_write_what_is_formatted_is_no_formatting)
 	cr_expect_not_null(finding_of(findings, "IO-TINY"));
 }
 
+// With an index, SQLite goes down a tree for each statement instead of along a table.
+Test(finding, statements_that_go_from_row_to_row_scan_tables)
+{
+	static const struct {
+		uint64_t next_ms, seek_ms;
+		bool fires;
+	} table[] = { { 60, 0, true }, { 10, 0, false }, { 60, 200, false } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 900 - table[i].next_ms - table[i].seek_ms,
+		    "main a.c:3 > ask a.c:34 > sqlite3_step@libc > sqlite3VdbeExec@libc");
+		add(&f, 1, METRIC_ON_CPU, table[i].next_ms,
+		    "main a.c:3 > ask a.c:34 > sqlite3_step@libc > sqlite3BtreeNext@libc");
+		if (table[i].seek_ms)
+			add(&f, 1, METRIC_ON_CPU, table[i].seek_ms,
+			    "main a.c:3 > ask a.c:34 > sqlite3_step@libc > "
+			    "sqlite3BtreeIndexMoveto@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-SCAN");
+		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
+		cr_expect(!finding || (finding->line == 34 && finding->saving_ns == 900 * MS));
+	}
+}
+
 Test(finding, to_wait_for_a_signal_is_no_sleep)
 {
 	static const char *const calls[] = { "__sigsuspend", "__libc_pause", "sigwaitinfo" };
