@@ -25,9 +25,9 @@ function(fault name source)
     ENVIRONMENT "${e2e_environment}" FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
 endfunction()
 
-foreach(name children cold_cache copies double_float fsync held_back herd lock malloc
-        message_bytes oversubscribed page_faults polling random serial spinning stage strcat threads tiny_reads
-        unbalanced unbuffered)
+foreach(name children cold_cache copies double_float fsync held_back herd lock lookups malloc
+        message_bytes messages oversubscribed page_faults polling random serial spinning stage strcat threads
+        tiny_reads unbalanced unbuffered)
   fault_program(${name} ${name}.c)
   fault(${name} ${name}.c fault_${name})
 endforeach()
