@@ -85,6 +85,7 @@ enum activity {
 	ACTIVITY_FROM_LIST, /* PyTorch makes a tensor, element by element where it is a list */
 	ACTIVITY_CALLBACK,  /* asyncio's event loop runs a callback, or a step of a task */
 	ACTIVITY_ELEMENT,   /* NumPy takes something out of an array, or puts it in */
+	ACTIVITY_OBJECTS,   /* NumPy works on arrays whose elements are Python objects */
 	ACTIVITY_JOINED,    /* an op that makes one tensor of several */
 	ACTIVITY_GC,        /* Python's garbage collection */
 	ACTIVITY_BLAS,      /* an op of linear algebra */
@@ -93,12 +94,11 @@ enum activity {
 	ACTIVITY_LONG,      /* an op that takes some times that itself, without those within it */
 	ACTIVITY_DOUBLE,    /* linear algebra in double precision */
 	ACTIVITY_TRACE,     /* a debugger, a tracer, a coverage tool looks on */
-	/* Around all others, and apart from them: sets have room for twice as many as there are
-	   bits in a word. */
-	ACTIVITY_IMPORT = 64, /* Python's import system, and all that it runs */
-	ACTIVITY_LOADER,      /* a data loader of PyTorch's, and all that it runs */
-	ACTIVITY_WORKER,      /* one of its workers, and all that it runs */
-	ACTIVITY_COMPILE,     /* a compiler that the program runs, see compiling.h */
+	/* Around all others. */
+	ACTIVITY_IMPORT,  /* Python's import system, and all that it runs */
+	ACTIVITY_LOADER,  /* a data loader of PyTorch's, and all that it runs */
+	ACTIVITY_WORKER,  /* one of its workers, and all that it runs */
+	ACTIVITY_COMPILE, /* a compiler that the program runs, see compiling.h */
 	/* In the user's own code: a bit each for enum loop_kind, symbolize/loop/loop_fact.h. */
 	ACTIVITY_IN_LOOP = 96,
 	ACTIVITY_COUNT = ACTIVITY_IN_LOOP + LOOP_KINDS
@@ -108,6 +108,7 @@ enum activity {
 typedef unsigned __int128 activity_set;
 
 _Static_assert(ACTIVITY_COUNT <= 8 * sizeof(activity_set), "a bit each");
+_Static_assert(ACTIVITY_COMPILE < ACTIVITY_IN_LOOP, "and none for two");
 
 #define ACTIVITY(name) ((activity_set)1 << ACTIVITY_##name)
 

@@ -173,6 +173,10 @@ static const struct names table[] = {
 	                     "{slot '__setitem__' of 'numpy.ndarray' objects}|"
 	                     "{method 'item' of 'numpy.ndarray' objects}|array_subscript|"
 	                     "array_assign_subscript|array_item" },
+	{ ACTIVITY(OBJECTS),
+	  "clear_object_strided_loop|OBJECT_*|PyUFunc_O_O*|PyUFunc_OO_O*|PyUFunc_On_Om|"
+	  "aligned_strided_to_strided_object*|strided_to_strided_object*|any_to_object*|"
+	  "aligned_object_to_*|get_*_to_object*|npy_ObjectM*|object_arrtype_*" },
 	{ ACTIVITY(TRACE), "bdb.py:*|coverage/collector.py:*|trace.py:*|cProfile.py:*" },
 	{ ACTIVITY(IMPORT), "<frozen importlib._bootstrap>:_find_and_load" },
 	{ ACTIVITY(LOADER), "dataloader.py:*__next__|dataloader.py:*_next_data" },

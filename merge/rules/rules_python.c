@@ -15,7 +15,8 @@
 	 1u << METRIC_OFF_OTHER)
 #define FEW_IMPORTS_NS UINT64_C(300000000) /* imports that take less are nobody's concern */
 #define LITTLE_SHARE   0.10                /* of a line's time, in the interpreter and in arrays */
-#define BRIEF_SHARE    0.10                /* of the run: threads that live less are no workers */
+#define OBJECTS_SHARE  0.05
+#define BRIEF_SHARE    0.10 /* of the run: threads that live less are no workers */
 #define GC_OP          "garbage collection"
 
 static bool has_python(const struct evidence *e)
@@ -196,7 +197,7 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 }
 
 struct line_time {
-	uint64_t all, interpreter, elements;
+	uint64_t all, interpreter, elements, objects;
 };
 
 // Time on a CPU, of the critical thread, by place.
@@ -214,6 +215,7 @@ static struct line_time *time_of_lines(const struct evidence *e)
 		line->all += ns;
 		line->interpreter += time->doing & ACTIVITY(PYTHON) ? ns : 0;
 		line->elements += time->doing & ACTIVITY(ELEMENT) ? ns : 0;
+		line->objects += time->doing & ACTIVITY(OBJECTS) ? ns : 0;
 	}
 	return lines;
 }
@@ -241,25 +243,25 @@ static void add_line(const struct evidence *e, size_t place, const struct line_t
 			     });
 }
 
-static enum measured measure_elements(const struct evidence *e, const struct rule *rule,
-                                      struct finding *finding)
+// All that is done in lines that CHOSEN is true of.
+static enum measured measure_lines(const struct evidence *e, const struct rule *rule,
+                                   bool (*chosen)(const struct line_time *line),
+                                   struct finding *finding)
 {
 	cleanup_free struct line_time *lines = time_of_lines(e);
 	size_t best = 0;
 	uint64_t sum = 0;
 	char place[300];
 
-	(void)rule;
 	if (!lines)
 		return finding_lacks(finding, "there is no memory");
 	if (!has_python(e))
 		return finding_lacks(finding, "no Python code was seen");
 	for (size_t i = 0; i < e->activities->place_count; i++) {
-		if (!asks_for_little(&lines[i]))
+		if (!chosen(&lines[i]))
 			continue;
 		sum += lines[i].all;
-		best = !lines[best].all || !asks_for_little(&lines[best]) ||
-		                       lines[i].all > lines[best].all
+		best = !lines[best].all || !chosen(&lines[best]) || lines[i].all > lines[best].all
 		               ? i
 		               : best;
 	}
@@ -269,10 +271,26 @@ static enum measured measure_elements(const struct evidence *e, const struct rul
 	finding->value = 100 * finding->share;
 	add_line(e, best, &lines[best], sum, finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
-	return finding_say(finding,
-	                   "element-wise access to NumPy arrays: %.0f %% of the time%s, most in "
-	                   "%s",
+	return finding_say(finding, "%s: %.0f %% of the time%s, most in %s", rule->title,
 	                   finding->value, evidence_queue(e), place);
+}
+
+static enum measured measure_elements(const struct evidence *e, const struct rule *rule,
+                                      struct finding *finding)
+{
+	return measure_lines(e, rule, asks_for_little, finding);
+}
+
+// What NumPy calls for each element is Python's, and most of the time; what it frees is its own.
+static bool has_objects(const struct line_time *line)
+{
+	return (double)line->objects > OBJECTS_SHARE * (double)line->all;
+}
+
+static enum measured measure_objects(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	return measure_lines(e, rule, has_objects, finding);
 }
 
 // Imports make what stays: that garbage is looked for meanwhile is part of them.
@@ -340,6 +358,24 @@ const struct rule rules_python[] = {
 	            "(tolist()).",
 	  .source = "our choice",
 	  .measure = measure_elements },
+	{ .id = "PY-OBJECTS",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "PY-ELEMENT", "MEM-CHURN" },
+	  .title = "NumPy arrays of Python objects",
+	  .formula =
+	          "CPU time of lines that spend 5 % of theirs in NumPy's own functions for "
+	          "arrays of Python objects, as a share of the critical thread's time; only where "
+	          "NumPy's symbols are found, as in its wheels",
+	  .why = "An array of dtype object holds pointers: each operation calls Python for each "
+	         "element and makes a new object, 10 to 100 times as slow as on numbers.",
+	  .advice = "Look at the array's dtype: None, Decimal, strings or lists of unequal length "
+	            "among the data make it object. Convert it once, where it is made: "
+	            "dtype=float (None becomes nan), astype(), or a masked array.",
+	  .source = "our choice",
+	  .measure = measure_objects },
 	{ .id = "PY-GIL",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,

@@ -81,7 +81,8 @@ Test(finding_python, without_python_they_are_not_asked)
 {
 	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",   "PY-GC",      "PY-IMPORT",
 		                           "PY-LOG",     "PY-DATE",  "PY-TRACE",   "PY-SERIALIZE",
-		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT", "PY-ASYNC" };
+		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT", "PY-OBJECTS",
+		                           "PY-ASYNC" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -115,6 +116,30 @@ Test(finding_python, elements_of_arrays_one_by_one)
 		const struct finding *finding = finding_of(findings, "PY-ELEMENT");
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
 		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 500 * MS));
+	}
+}
+
+// The elements' own work is Python's: NumPy's share of it tells which lines they are.
+Test(finding_python, arrays_of_objects)
+{
+	static const struct {
+		uint64_t objects_ms;
+		bool fires;
+	} table[] = { { 150, true }, { 20, false } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, table[i].objects_ms,
+		    "{smooth train.py:8} > array_dealloc@libc > clear_object_strided_loop@libc");
+		add(&f, 1, METRIC_ON_CPU, 800 - table[i].objects_ms,
+		    "{smooth train.py:8} > array_multiply@libc");
+		add(&f, 1, METRIC_ON_CPU, 200, "{smooth train.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-OBJECTS");
+		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
+		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 800 * MS));
 	}
 }
 
