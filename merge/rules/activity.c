@@ -317,6 +317,9 @@ static bool take_location(struct asking *a, uint32_t id)
 	};
 	if (location_is_mark(location, MARK_GIL))
 		step->doing = ACTIVITY(GIL);
+	if (location_is_mark(location, MARK_SHORT) || location_is_mark(location, MARK_UNKNOWN) ||
+	    location_is_mark(location, MARK_OURS))
+		step->doing = ACTIVITY(UNSEEN);
 	if (location->kind == FRAME_OP)
 		take_op(a, location, step);
 	if (profile_is_kernel(a->profile, location))

@@ -29,11 +29,13 @@ struct op_rows;
 struct scope;
 
 enum activity {
-	ACTIVITY_KERNEL,     /* runs in the kernel */
-	ACTIVITY_DEBUG,      /* runs code that was compiled without optimization */
-	ACTIVITY_PYTHON,     /* the interpreter itself, at work for Python code */
-	ACTIVITY_GIL,        /* waits for its lock */
-	ACTIVITY_MUTEX,      /* takes a mutex, a semaphore, a read-write lock */
+	ACTIVITY_KERNEL, /* runs in the kernel */
+	ACTIVITY_UNSEEN, /* what runs is not known, as before a thread's first sample, or is our own
+	                  */
+	ACTIVITY_DEBUG,  /* runs code that was compiled without optimization */
+	ACTIVITY_PYTHON, /* the interpreter itself, at work for Python code */
+	ACTIVITY_GIL,    /* waits for its lock */
+	ACTIVITY_MUTEX,  /* takes a mutex, a semaphore, a read-write lock */
 	ACTIVITY_CONDITION,  /* waits for a condition variable, or wakes who does */
 	ACTIVITY_JOIN,       /* waits for a thread's end */
 	ACTIVITY_BARRIER,    /* waits for the other threads of a parallel loop */

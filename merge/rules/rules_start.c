@@ -93,6 +93,34 @@ static uint64_t waited_for_children(const struct evidence *e, const struct rule 
 	       evidence_doing(e, rule->doing, WAITS);
 }
 
+// What the kernel does to start and end programs, and what the dynamic linker, or Python's imports,
+// do first; of what was too short to be seen nothing else is known.
+static bool is_start(const struct activity_time *time)
+{
+	return time->doing & (ACTIVITY(KERNEL) | ACTIVITY(LINK) | ACTIVITY(SPAWN) |
+	                      ACTIVITY(IMPORT) | ACTIVITY(UNSEEN));
+}
+
+// NS less what children compute themselves, which who waits for them would have to do instead.
+static uint64_t without_work(const struct evidence *e, uint64_t ns)
+{
+	uint64_t starting = 0, start_cpu = 0, work = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		uint64_t cpu = time->ns[METRIC_ON_CPU] - time->thread_cpu_ns;
+		*(is_start(time) ? &start_cpu : &work) += cpu;
+		if (is_start(time))
+			starting += evidence_sum(time->critical_ns, OWN);
+	}
+	if (work <= start_cpu)
+		return ns;
+	// Wall time has what they do; where nothing ranks it, they may have waited for a CPU.
+	if (e->wall.ranks)
+		return ns < starting ? ns : starting;
+	return ns > work ? ns - work : 0;
+}
+
 // The same of threads.
 static uint64_t waited_for_ends(const struct evidence *e)
 {
@@ -120,7 +148,8 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	measure_doing(e, &starting, finding);
 	if (!finding->row_count)
 		measure_doing(e, rule, finding);
-	weigh(e, evidence_doing(e, rule->doing, OWN) + waited_for_children(e, rule), finding);
+	const uint64_t all = evidence_doing(e, rule->doing, OWN) + waited_for_children(e, rule);
+	weigh(e, without_work(e, all), finding);
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
@@ -172,10 +201,10 @@ const struct rule rules_start[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .title = "starting processes",
-	  .formula =
-	          "time in fork(), exec() and their like, and waiting for children and pipes, as "
-	          "a share of the critical thread's time; only of 20 processes and more that "
-	          "live for less than 0.1 s on average",
+	  .formula = "time in fork(), exec() and their like, and waiting for children and "
+	             "pipes, less what the children compute themselves where that is most of "
+	             "their CPU time, as a share of the critical thread's time; only of 20 "
+	             "processes and more that live for less than 0.1 s on average",
 	  .why = "Starting a program takes a millisecond and more, whatever it does then.",
 	  .advice = "Do the work within the program (a library, a function of the language; in "
 	            "shell scripts read, ${name#pattern}, or one awk for all lines), or give one "

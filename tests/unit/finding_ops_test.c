@@ -442,20 +442,24 @@ Test(finding_ops, an_op_with_many_shapes)
 	}
 }
 
-// COUNT processes that live for LIFE_MS each, one after the other; all but OTHERS are basename.
+// One that lives for LIFE_MS while the main thread waits.
+static void start_process(unsigned process, const char *name, uint64_t life_ms)
+{
+	add_process(&f, process, 198 + process, name);
+	add_thread(&f, process, process, 198 + process, name);
+	add(&f, 1, METRIC_OFF_CHILD, life_ms, "main a.c:3 > run a.c:9 > wait4@libc");
+	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > run a.c:8 > posix_spawn@libc");
+	f.now_ns += life_ms * MS;
+	profile_end_thread(f.profile,
+	                   &(struct thread_end){ .thread = process, .time_ns = f.now_ns });
+	profile_end_process(f.profile, process, f.now_ns);
+}
+
+// COUNT processes, one after the other; all but OTHERS are basename.
 static void start_processes(unsigned count, unsigned others, uint64_t life_ms)
 {
-	for (unsigned i = 0; i < count; i++) {
-		const char *name = i < others ? "dirname" : "basename";
-		add_process(&f, 2 + i, 200 + i, name);
-		add_thread(&f, 2 + i, 2 + i, 200 + i, name);
-		add(&f, 1, METRIC_OFF_CHILD, life_ms, "main a.c:3 > run a.c:9 > wait4@libc");
-		add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > run a.c:8 > posix_spawn@libc");
-		f.now_ns += life_ms * MS;
-		profile_end_thread(f.profile,
-		                   &(struct thread_end){ .thread = 2 + i, .time_ns = f.now_ns });
-		profile_end_process(f.profile, 2 + i, f.now_ns);
-	}
+	for (unsigned i = 0; i < count; i++)
+		start_process(2 + i, i < others ? "dirname" : "basename", life_ms);
 	finish(1000, 2);
 }
 
@@ -487,6 +491,33 @@ Test(finding_ops, short_processes_of_several_names)
 	const struct finding *finding = finding_of(findings, "CPU-SPAWN");
 	cr_assert(finding != NULL);
 	cr_expect(strstr(finding->fact, "(25 of them basename, 15 dirname)"), "%s", finding->fact);
+}
+
+// Children that work are no waste: what is left for starting them is what else they take.
+Test(finding_ops, processes_that_work_are_waited_for_with_reason)
+{
+	static const struct {
+		uint64_t work_ms;
+		const char *stack;
+		bool fires;
+	} table[] = { { 18, "merge b.c:9", false },
+		      { 18, "main b.c:3 > do_syscall_64@kernel", true },
+		      { 18, "_dl_start@ld", true },
+		      { 2, "merge b.c:9", true },
+		      { 0, "merge b.c:9", true } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		for (unsigned k = 0; k < 40; k++) {
+			start_process(2 + k, "sort", 20);
+			add(&f, 2 + k, METRIC_ON_CPU, table[i].work_ms, table[i].stack);
+		}
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "CPU-SPAWN") != NULL, table[i].fires, "row %zu",
+		             i);
+	}
 }
 
 static void start_threads(unsigned count, uint64_t life_ms, uint64_t work_ms)
