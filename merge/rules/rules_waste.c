@@ -244,10 +244,10 @@ const struct rule rules_waste[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 50,
 	  .title = "table scans in SQLite",
-	  .formula = "CPU time of SQLite's statements at lines where 3 % of it and more goes from "
-	             "row to row, and less from key to key, as a share of the critical thread's "
-	             "time, or of all CPU time where that is more; only where the symbols of "
-	             "SQLite's own functions are found",
+	  .formula = "CPU time of SQLite's statements at lines where SQLite spends 3 % of the time "
+	             "and more on going from row to row, and less on going from key to key, as a "
+	             "share of the critical thread's time, or of all CPU time where that is "
+	             "more; only where the symbols of SQLite's own functions are found",
 	  .why = "A statement without a fitting index reads all rows of its table, each time that "
 	         "it runs.",
 	  .advice = "Ask EXPLAIN QUERY PLAN: where it says SCAN for a table of which few rows are "
