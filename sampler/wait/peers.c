@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/wait/peers.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "sampler/wait/allowance.h"
 #include "sampler/wait/connections.h"
@@ -28,7 +29,10 @@
 #define SETS   32
 // A thread that is read late has gone on, and its set is overwritten: where it waits there again
 // and again, the set is the last one that led to somebody.
-#define LAST_NS         NS_PER_SEC
+#define LAST_NS NS_PER_SEC
+
+// Gathering all descriptors takes at most one part of the time in this.
+#define GATHER_SHARE    200
 
 #define DESCRIPTORS_MAX 64 // of a set; more are left out
 
@@ -56,8 +60,19 @@ struct set {
 	uint64_t last_ns;
 };
 
+struct held {
+	uint64_t inode;
+	uint32_t pid;
+	int fd;
+	enum end_kind kind;
+};
+
 struct peers {
 	struct entry entries[ENTRIES];
+	struct held *held;
+	size_t held_count, held_capacity;
+	uint64_t gathered_ns; // when; 0: never
+	uint64_t gather_ns;   // CPU time that it took
 	struct set sets[SETS];
 	struct allowance allowance;
 	struct connections *connections;
@@ -70,8 +85,10 @@ struct peers *peers_new(void)
 
 void peers_free(struct peers *p)
 {
-	if (p)
-		connections_free(p->connections);
+	if (!p)
+		return;
+	connections_free(p->connections);
+	free(p->held);
 	free(p);
 }
 
@@ -145,6 +162,51 @@ static uint64_t unix_peer(uint64_t inode)
 	return 0;
 }
 
+// Which process has which pipes and sockets, of all that may have some.
+static void add_held(struct peers *p, uint32_t pid, const char *fd)
+{
+	uint64_t inode = 0;
+	enum end_kind kind = kind_of(pid, fd, &inode);
+
+	if (kind != END_NONE && array_reserve(&p->held, &p->held_capacity, p->held_count + 1))
+		p->held[p->held_count++] =
+			(struct held){ inode, pid, (int)strtol(fd, NULL, 10), kind };
+}
+
+static void gather(void *data, uint32_t pid)
+{
+	struct peers *p = data;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
+	DIR *directory = opendir(path);
+	if (!directory)
+		return;
+	for (const struct dirent *entry; (entry = readdir(directory));)
+		if (entry->d_name[0] != '.')
+			add_held(p, pid, entry->d_name);
+	closedir(directory);
+}
+
+// To read all descriptors of many processes takes milliseconds: it is done when FOUND is false, or
+// what is known is old, but not so often that it would take much of the time.
+static bool gather_again(struct peers *p, bool found, uint64_t now_ns, peers_each *each,
+                         void *context)
+{
+	uint64_t age_ns = now_ns - p->gathered_ns;
+
+	if (p->gathered_ns &&
+	    (age_ns < p->gather_ns * GATHER_SHARE || (found && age_ns < FRESH_NS)))
+		return false;
+	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	p->held_count = 0;
+	each(context, gather, p);
+	p->gather_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+	p->gathered_ns = now_ns;
+	p->allowance.start_ns += p->gather_ns; // it has a bound of its own
+	return true;
+}
+
 struct search {
 	uint32_t pid; // who asks
 	enum end_kind kind;
@@ -152,35 +214,34 @@ struct search {
 	struct peer_end *end;
 };
 
-static bool holds(uint32_t pid, const struct search *search)
+static bool is_end(const struct held *held, const struct search *search)
 {
-	char path[64];
-	bool found = false;
+	char fd[16];
 
-	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
-	DIR *directory = opendir(path);
-	if (!directory)
+	if (held->kind != search->kind || held->inode != search->end->inode)
 		return false;
-	for (const struct dirent *entry; !found && (entry = readdir(directory));) {
-		uint64_t inode = 0;
-		if (entry->d_name[0] == '.' ||
-		    kind_of(pid, entry->d_name, &inode) != search->kind ||
-		    inode != search->end->inode)
-			continue;
-		// A pipe that is open for both is at its own other end.
-		found = search->kind == END_SOCKET ||
-		        access_of(pid, entry->d_name) != search->access;
-	}
-	closedir(directory);
-	return found;
+	snprintf(fd, sizeof(fd), "%d", held->fd);
+	// A pipe that is open for both is at its own other end.
+	return search->kind == END_SOCKET || access_of(held->pid, fd) != search->access;
 }
 
-static void visit(void *data, uint32_t pid)
+// Who holds the other end, in the order in which they are. Returns whether it is the own process.
+static bool find_holders(const struct peers *p, const struct search *search)
 {
-	struct search *search = data;
+	struct peer_end *end = search->end;
+	bool own = false;
 
-	if (pid != search->pid && search->end->count < PEERS_MAX && holds(pid, search))
-		search->end->pids[search->end->count++] = pid;
+	end->count = 0;
+	for (size_t i = 0; end->inode && i < p->held_count; i++) {
+		const struct held *held = &p->held[i];
+		if (!is_end(held, search))
+			continue;
+		own |= held->pid == search->pid;
+		if (held->pid != search->pid && end->count < PEERS_MAX &&
+		    (!end->count || end->pids[end->count - 1] != held->pid))
+			end->pids[end->count++] = held->pid;
+	}
+	return own;
 }
 
 static uint64_t tcp_peer(struct peers *p, uint32_t pid, uint64_t inode, uint64_t now_ns)
@@ -206,11 +267,11 @@ static bool look(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_e
 		search.access = access_of(pid, name);
 	else if (!(end->inode = unix_peer(inode)))
 		end->inode = tcp_peer(p, pid, inode, now_ns);
-	if (end->inode)
-		each(context, visit, &search);
+	bool own = find_holders(p, &search);
+	if (end->inode && gather_again(p, end->count || own, now_ns, each, context))
+		own = find_holders(p, &search);
 	// Of a pair within one process nobody else has an end.
-	end->outside =
-		search.kind == END_SOCKET && !end->count && !(end->inode && holds(pid, &search));
+	end->outside = search.kind == END_SOCKET && !end->count && !own;
 	return true;
 }
 
