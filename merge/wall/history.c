@@ -11,6 +11,7 @@ void history_fini(struct history *h)
 	deque_fini(&h->shares);
 	deque_fini(&h->folds);
 	deque_fini(&h->carries);
+	hash_fini(&h->last_bin.index);
 }
 
 bool history_push(struct history *h, const struct piece *piece)
@@ -66,13 +67,137 @@ static void share_place(struct fold *least, const struct bin_rules *rules,
 	least->metric = (uint32_t)part->metric;
 }
 
+// A bin of fewer paths is searched one by one.
+#define INDEX_LEAST 32
+
+// Of a bin that is full so many paths are looked at for one with little time.
+#define TRIES 16
+
+static bool is_path(const struct fold *f, const struct wall_part *part, uint32_t via)
+{
+	return f->node == part->node && f->owner == part->thread &&
+	       f->metric == (uint32_t)part->metric && f->via == via;
+}
+
+static uint64_t hash_path(uint32_t node, uint32_t owner, uint32_t metric, uint32_t via)
+{
+	return hash_pair((uint64_t)node << 32 | owner, (uint64_t)metric << 32 | via);
+}
+
+// The fold at PLACE of the last bin is found from now on.
+static void index_fold(struct history *h, size_t place)
+{
+	const struct fold *f = deque_at(&h->folds, struct fold, place);
+	uint64_t hashed = hash_path(f->node, f->owner, f->metric, f->via);
+
+	if (!hash_make_room(&h->last_bin.index)) {
+		h->last_bin.valid = false;
+		return;
+	}
+	uint32_t at = hash_start(&h->last_bin.index, hashed);
+	while (h->last_bin.index.slots[at])
+		at = hash_next(&h->last_bin.index, at);
+	hash_insert(&h->last_bin.index, at, hashed, (uint32_t)place + 1);
+}
+
+// Whether BIN is the last one, and has an index.
+static bool is_indexed(struct history *h, uint32_t bin)
+{
+	size_t count = h->folds.count, first = count;
+
+	if (!count || deque_last(&h->folds, struct fold)->bin != bin)
+		return false;
+	bool stale = h->last_bin.index.used > 4 * (count - h->last_bin.first);
+	if (h->last_bin.valid && h->last_bin.bin == bin && !stale)
+		return true;
+	while (first && deque_at(&h->folds, struct fold, first - 1)->bin == bin)
+		first--;
+	if (count - first < INDEX_LEAST ||
+	    (!h->last_bin.index.slots && !hash_init(&h->last_bin.index, 4 * INDEX_LEAST)))
+		return false;
+	hash_clear(&h->last_bin.index);
+	h->last_bin.bin = bin;
+	h->last_bin.first = first;
+	h->last_bin.valid = true;
+	for (size_t i = first; i < count && h->last_bin.valid; i++)
+		index_fold(h, i);
+	return h->last_bin.valid;
+}
+
+static struct fold *find_indexed(struct history *h, const struct wall_part *part, uint32_t via)
+{
+	const struct hash *index = &h->last_bin.index;
+
+	for (uint32_t at = hash_start(
+		     index, hash_path(part->node, part->thread, (uint32_t)part->metric, via));
+	     index->slots[at]; at = hash_next(index, at)) {
+		struct fold *f = deque_at(&h->folds, struct fold, index->slots[at] - 1);
+		if (is_path(f, part, via))
+			return f;
+	}
+	return NULL;
+}
+
+// One with little time, of the last bin.
+static size_t find_little(const struct history *h, uint32_t *seed)
+{
+	size_t count = h->folds.count - h->last_bin.first, least = h->last_bin.first;
+
+	for (int i = 0; i < TRIES; i++) {
+		*seed = *seed * 1664525 + 1013904223;
+		size_t place = h->last_bin.first + (size_t)((uint64_t)*seed * count >> 32);
+		if (deque_at(&h->folds, struct fold, place)->ns <
+		    deque_at(&h->folds, struct fold, least)->ns)
+			least = place;
+	}
+	return least;
+}
+
+static bool push_fold(struct history *h, uint32_t bin, const struct wall_part *part, uint32_t via)
+{
+	struct fold *fold = deque_push(&h->folds, struct fold);
+
+	if (!fold)
+		return false;
+	*fold = (struct fold){ part->weight_ns, bin, part->node,
+		               part->thread,    via, (uint32_t)part->metric };
+	return true;
+}
+
+static bool bin_by_index(struct history *h, const struct bin_rules *rules,
+                         const struct wall_part *part, uint32_t via)
+{
+	struct fold *f = find_indexed(h, part, via);
+
+	if (f) {
+		f->ns += part->weight_ns;
+		return true;
+	}
+	if (h->folds.count - h->last_bin.first >= rules->paths_max) {
+		size_t place = find_little(h, rules->seed);
+		f = deque_at(&h->folds, struct fold, place);
+		share_place(f, rules, part, via);
+		if (is_path(f, part, via))
+			index_fold(h, place);
+		return true;
+	}
+	if (!push_fold(h, h->last_bin.bin, part, via))
+		return false;
+	index_fold(h, h->folds.count - 1);
+	return true;
+}
+
 bool history_bin(struct history *h, const struct bin_rules *rules, const struct wall_part *part,
                  uint32_t via)
 {
-	uint32_t bin = (uint32_t)(part->from_ns / rules->width_ns);
+	// What was carried along goes with the last of it: earlier bins are full mostly, and long.
+	uint64_t at_ns = part->to_ns > part->from_ns ? part->to_ns - 1 : part->from_ns;
+	uint32_t bin = (uint32_t)(at_ns / rules->width_ns);
 	struct fold *least = NULL;
 	size_t count = 0;
 
+	if (is_indexed(h, bin))
+		return bin_by_index(h, rules, part, via);
 	for (size_t i = h->folds.count; i-- > 0;) {
 		struct fold *f = deque_at(&h->folds, struct fold, i);
 		if (f->bin < bin)
@@ -81,8 +206,7 @@ bool history_bin(struct history *h, const struct bin_rules *rules, const struct 
 			count++;
 			least = least && least->ns <= f->ns ? least : f;
 		}
-		if (f->bin == bin && f->node == part->node && f->owner == part->thread &&
-		    f->metric == (uint32_t)part->metric && f->via == via) {
+		if (f->bin == bin && is_path(f, part, via)) {
 			f->ns += part->weight_ns;
 			return true;
 		}
@@ -91,16 +215,14 @@ bool history_bin(struct history *h, const struct bin_rules *rules, const struct 
 		share_place(least, rules, part, via);
 		return true;
 	}
-	struct fold *fold = deque_push(&h->folds, struct fold);
-	if (!fold)
+	if (!push_fold(h, bin, part, via))
 		return false;
-	*fold = (struct fold){ part->weight_ns, bin, part->node,
-		               part->thread,    via, (uint32_t)part->metric };
 	// What comes late is put in its place.
 	for (size_t i = h->folds.count - 1; i > 0; i--) {
 		struct fold *before = deque_at(&h->folds, struct fold, i - 1);
 		if (before->bin <= bin)
 			break;
+		h->last_bin.valid = false;
 		struct fold moved = *before;
 		*before = *deque_at(&h->folds, struct fold, i);
 		*deque_at(&h->folds, struct fold, i) = moved;
@@ -112,6 +234,7 @@ void history_widen(struct history *h)
 {
 	size_t kept = 0, first = 0; // of the bin that is being filled
 
+	h->last_bin.valid = false;
 	for (size_t i = 0; i < h->folds.count; i++) {
 		struct fold f = *deque_at(&h->folds, struct fold, i);
 		size_t at;
@@ -142,6 +265,7 @@ static void move_places(struct deque *places, const uint32_t *map)
 
 void history_move_nodes(struct history *h, const uint32_t *map)
 {
+	h->last_bin.valid = false;
 	move_places(&h->samples, map);
 	move_places(&h->waits, map);
 	for (size_t i = 0; i < LOOSE_MAX; i++)

@@ -178,6 +178,12 @@ struct history {
 	struct deque shares;         /* struct wall_share */
 	uint64_t shares_dropped;
 	struct deque folds;   /* struct fold */
+	struct {
+		struct hash index; /* places in FOLDS, from 1 on; some are of paths that are gone */
+		uint32_t bin;      /* whose, the last one */
+		size_t first;      /* where that begins */
+		bool valid;
+	} last_bin;           /* once it has many paths */
 	struct deque carries; /* struct carry */
 	struct loose loose[LOOSE_MAX];
 };
