@@ -42,7 +42,7 @@ enum record_type {
 	RECORD_TORCH_MODULE = 26, /* what such a frame runs */
 	RECORD_PATCH = 27, /* a function of the program leads to the agent, or is left alone */
 	RECORD_BIRTH = 28, /* a thread is about to make another one */
-	RECORD_WAIT = 29,  /* a thread has waited for others of its process */
+	RECORD_WAIT = 29,  /* a thread has waited for others, or ended their waits */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,
 	RECORD_GPU_COPY = 65,
@@ -347,7 +347,8 @@ enum held_kind {
 	HELD_BARRIER,
 	HELD_JOIN,
 	HELD_SPIN, /* which it does on its CPU */
-	HELD_ONCE
+	HELD_ONCE,
+	HELD_SIGNAL /* HELD_POSTED alone: the agent does not know who waits for one */
 };
 
 enum held_flags {
@@ -355,7 +356,9 @@ enum held_flags {
 	HELD_INTERRUPTED = 1 << 1, /* by a handler: the wait has ended for nothing */
 	HELD_CUT = 1 << 2,    /* more has happened than is kept: of the beginning much is unknown */
 	HELD_SHARED = 1 << 3, /* other processes may hold it, and end waits for it */
-	HELD_POSTED = 1 << 4  /* it was no wait: a shared one was let go of, for others that wait */
+	HELD_POSTED = 1 << 4, /* it was no wait: a shared one was let go of, for others that wait */
+	HELD_TO_THREAD = 1 << 5, /* HELD_SIGNAL: it is for that thread, not for any of a process */
+	HELD_TO_PIDFD = 1 << 6   /* HELD_SIGNAL: for the process that descriptor ADDRESS leads to */
 };
 
 enum held_how {
@@ -377,7 +380,8 @@ _Static_assert(sizeof(struct wait_part) == 16, "wait part");
  * order of time. Owners are recorded for mutexes, rwlocks that are held by a writer, spinlocks, of
  * who runs a function once, and of joins: that is the thread which is joined. Wakers are recorded
  * for the rest, at most the last 16: the last of them has ended the wait, as a rule. Where the
- * owner has changed very often, the first parts are sums: one for each owner, in no order.
+ * owner has changed very often, the first parts are sums: one for each owner, in no order. A signal
+ * that is about to be sent has its receiver in one part, unless HELD_TO_PIDFD.
  */
 struct record_wait {
 	struct record head; /* flags: enum held_flags */

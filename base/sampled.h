@@ -22,6 +22,7 @@ enum sampled_kind {
 	SAMPLED_STACK,
 	SAMPLED_SPAN,
 	SAMPLED_PEERS,
+	SAMPLED_SIGNAL,
 	SAMPLED_OP_BEGIN, /* only that an op has begun; at its end the whole op comes */
 	SAMPLED_OP,
 	SAMPLED_OP_COUNT,
@@ -70,6 +71,7 @@ struct sampled {
 		const struct stack *stack;
 		const struct span_event *span;
 		const struct peers_event *peers;
+		const struct signal_event *signal;
 		const struct op_event *op;
 		const struct op_count_event *op_count;
 		const struct alloc_event *alloc;

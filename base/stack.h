@@ -240,6 +240,13 @@ struct peers_event {
 	const uint32_t *processes; /* numbers; borrowed, valid during the call */
 };
 
+/* THREAD was about to send a signal to TO, or to any thread of PROCESS that lets it in. */
+struct signal_event {
+	uint32_t thread, process;
+	uint32_t to; /* 0: any */
+	uint64_t time_ns;
+};
+
 /* The exact times of a thread, from the scheduler's own records. */
 struct thread_end {
 	uint32_t thread;

@@ -390,7 +390,7 @@ struct section *section_waits(struct report *r, struct error *err)
 		section_say(
 			s,
 			"The holder is unknown for %s %% of this time: it is recorded for locks of "
-			"the C library, pipes, sockets and child processes.",
+			"the C library, pipes, sockets, signals and child processes.",
 			format_percent(unknown_ns, waits->blocked_ns).text);
 	if (waits->count && view_is_window(r->view) && !waits->whole_run)
 		section_say(

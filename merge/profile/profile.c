@@ -503,6 +503,9 @@ void profile_take(struct profile *p, const struct sampled *what)
 	case SAMPLED_PEERS:
 		profile_wall_peers(p, what->peers);
 		break;
+	case SAMPLED_SIGNAL:
+		profile_wall_signal(p, what->signal);
+		break;
 	case SAMPLED_OP:
 		profile_add_op(p, what->op);
 		break;

@@ -129,6 +129,7 @@ void profile_wall_stack(struct profile *p, uint32_t node, const struct stack *st
 void profile_wall_span(struct profile *p, const struct span_event *span);
 void profile_wall_wait(struct profile *p, const struct wait_event *wait);
 void profile_wall_peers(struct profile *p, const struct peers_event *peers);
+void profile_wall_signal(struct profile *p, const struct signal_event *signal);
 
 /* What threads waited for gets its names. */
 int profile_name_waits(struct profile *p, struct symbolizer *s, struct error *err);

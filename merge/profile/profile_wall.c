@@ -149,6 +149,12 @@ void profile_wall_peers(struct profile *p, const struct peers_event *peers)
 		wall_peers(p->wall_time.live, peers);
 }
 
+void profile_wall_signal(struct profile *p, const struct signal_event *signal)
+{
+	if (p->wall_time.live)
+		wall_signal(p->wall_time.live, signal);
+}
+
 void profile_wall_wait(struct profile *p, const struct wait_event *wait)
 {
 	struct wall_share shares[32];

@@ -15,7 +15,7 @@
 #include <string.h>
 
 _Static_assert(WAIT_KIND_DESCRIPTOR == WALL_DESCRIPTOR && WAIT_KIND_GIL == WALL_GIL &&
-                       WAIT_KIND_SPIN == WALL_SPIN,
+                       WAIT_KIND_SPIN == WALL_SPIN && WAIT_KIND_SIGNAL == WALL_SIGNAL,
                "kinds");
 _Static_assert(PARALLEL_MAX == WALL_BUSY_MAX, "threads at once");
 
@@ -47,6 +47,7 @@ const char *wait_kind_name(uint32_t kind, enum metric cause)
 		[WALL_DESCRIPTOR] = "pipe or socket",
 		[WALL_GIL] = "GIL",
 		[WALL_SPIN] = "flag or spinlock",
+		[WALL_SIGNAL] = "signal",
 		[WAIT_KIND_TEAM] = "OpenMP barrier",
 		[WAIT_KIND_RANKS] = "MPI call",
 	};

@@ -20,8 +20,9 @@ struct profile;
 #define WAIT_KIND_DESCRIPTOR 32 /* a pipe or socket */
 #define WAIT_KIND_GIL        33 /* the lock of Python's interpreter */
 #define WAIT_KIND_SPIN       34 /* a word in memory: a lock or flag of the program's own */
-#define WAIT_KIND_TEAM       35 /* the other threads of an OpenMP region */
-#define WAIT_KIND_RANKS      36 /* other ranks, in a call of MPI */
+#define WAIT_KIND_SIGNAL     35
+#define WAIT_KIND_TEAM       36 /* the other threads of an OpenMP region */
+#define WAIT_KIND_RANKS      37 /* other ranks, in a call of MPI */
 
 /* A place in code, and the threads that were there. */
 struct wait_side {

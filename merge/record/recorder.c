@@ -348,6 +348,7 @@ static void take(void *context, const struct sampled *what)
 		add_span(r, what->span);
 		return;
 	case SAMPLED_PEERS:
+	case SAMPLED_SIGNAL:
 	case SAMPLED_FREE:
 	case SAMPLED_PYTHON_NAME:
 	case SAMPLED_GPU_PC:

@@ -17,8 +17,12 @@
 #define SWEEPS      16
 #define SWEEP_LEAST 64
 
-#define ALONE_MAX   65536
-#define BINS_MAX    16384
+// So long it takes a thread that was sent a signal to get a CPU, at most: where it takes longer the
+// signal has not woken it.
+#define WOKEN_NS  (20 * NS_PER_MS)
+
+#define ALONE_MAX 65536
+#define BINS_MAX  16384
 struct wall *wall_new(wall_told *told, void *context)
 {
 	struct wall *w = calloc(1, sizeof(*w));
@@ -303,6 +307,78 @@ static bool waits_to_spin(const struct wall *w, const struct history *h)
 	return v && !v->spins && !v->ended;
 }
 
+// In which waits a thread may be that was woken by a signal. Where it is not known of a thread in
+// which it is, that was short.
+static bool is_woken_by_signals(enum metric cause)
+{
+	return cause == METRIC_OFF_NET || cause == METRIC_OFF_PIPE || cause == METRIC_OFF_SLEEP ||
+	       cause == METRIC_OFF_CHILD || cause == METRIC_OFF_OTHER;
+}
+
+// The oldest signal that H may have been woken by after FROM_NS, up to TO_NS. NULL: there is none.
+static struct signal_kept *find_signal(struct wall *w, const struct history *h, uint64_t from_ns,
+                                       uint64_t to_ns)
+{
+	uint64_t least = w->signal_count - min_ns(w->signal_count, SIGNALS_KEPT);
+	struct signal_kept *found = NULL;
+
+	for (uint64_t i = w->signal_count; i > least; i--) {
+		struct signal_kept *s = &w->signals[(i - 1) % SIGNALS_KEPT];
+		if (s->time_ns <= from_ns)
+			break;
+		if (s->process == h->process && !s->taken && s->time_ns <= to_ns &&
+		    (!s->to || s->to == h->number))
+			found = s;
+	}
+	return found;
+}
+
+// RAW, a wait of H, is cut at each signal that it was sent: it was woken then. Of several there is
+// more than one only where times are estimates, and waits were taken for one. What is left over is
+// RAW.
+static void cut_at_signals(struct wall *w, struct history *h, struct raw *raw)
+{
+	const struct process *p = wall_find_process(w, h->process);
+	uint64_t began_ns = raw->from_ns;
+	struct signal_kept *next, *s = NULL;
+
+	if (!p || p->signalled_ns <= raw->from_ns || !is_woken_by_signals((enum metric)raw->cause))
+		return;
+	for (s = find_signal(w, h, raw->from_ns, raw->to_ns); s; s = next) {
+		next = find_signal(w, h, s->time_ns, raw->to_ns);
+		if (!next && raw->to_ns > s->time_ns + WOKEN_NS)
+			return;
+		struct raw part = *raw;
+		part.guess = s->from;
+		part.woken_ns = s->time_ns;
+		part.signalled = true;
+		part.began_ns = began_ns;
+		s->taken = true;
+		if (!next) {
+			*raw = part;
+			return;
+		}
+		part.to_ns = s->time_ns;
+		wall_add_raw(w, h, &part);
+		raw->from_ns = s->time_ns;
+		raw->began_ns = began_ns;
+	}
+}
+
+void wall_signal(struct wall *w, const struct signal_event *signal)
+{
+	struct process *p = wall_find_process(w, signal->process);
+
+	if (!p)
+		return;
+	p->signalled_ns = max_ns(p->signalled_ns, signal->time_ns);
+	w->signals[w->signal_count++ % SIGNALS_KEPT] =
+		(struct signal_kept){ .time_ns = signal->time_ns,
+		                      .from = signal->thread,
+		                      .process = signal->process,
+		                      .to = signal->to };
+}
+
 void wall_span(struct wall *w, const struct span_event *span)
 {
 	struct history *h = wall_find_thread(w, span->thread);
@@ -319,6 +395,7 @@ void wall_span(struct wall *w, const struct span_event *span)
 		bool looked = span->cause != METRIC_OFF_OTHER;
 		raw.inode = peers && (looked || raw.guess) ? peers->inode : 0;
 		h->known = looked ? span->cause : h->known;
+		cut_at_signals(w, h, &raw);
 	}
 	if (span->state == THREAD_READY && waits_to_spin(w, h)) {
 		raw.state = THREAD_BLOCKED;

@@ -109,6 +109,7 @@ typedef void wall_timed(void *context, const struct wall_time_part *part);
 #define WALL_DESCRIPTOR 32
 #define WALL_GIL        33 /* the lock of Python's interpreter */
 #define WALL_SPIN       34 /* a word in memory that another thread is to change */
+#define WALL_SIGNAL     35
 
 /* Waits of one thread at one node for one resource, by who was waited for. */
 struct wall_edge {
@@ -171,6 +172,7 @@ void wall_span(struct wall *w, const struct span_event *span);
 void wall_stack(struct wall *w, const struct wall_stack *stack);
 void wall_wait(struct wall *w, const struct wall_wait *wait);
 void wall_peers(struct wall *w, const struct peers_event *peers);
+void wall_signal(struct wall *w, const struct signal_event *signal);
 
 /* There is no more before NOW_NS: all is resolved, and told. */
 void wall_finish(struct wall *w, uint64_t now_ns);

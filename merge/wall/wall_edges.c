@@ -163,13 +163,16 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 		                 .waiter_node = raw->spins ? node_of_spin(h, raw->from_ns)
 		                                           : wall_node_of_wait(h, raw),
 		                 .holder = holder,
-		                 .resource = times ? times->resource : raw->inode,
+		                 .resource = times            ? times->resource
+		                             : raw->signalled ? 0
+		                                              : raw->inode,
 		                 .module = times ? times->module : 0,
 		                 .made = times ? times->made : (struct frame){ 0 },
-		                 .kind = raw->spins   ? WALL_SPIN
-		                         : times      ? times->kind
-		                         : raw->inode ? WALL_DESCRIPTOR
-		                                      : 0,
+		                 .kind = raw->spins       ? WALL_SPIN
+		                         : times          ? times->kind
+		                         : raw->signalled ? WALL_SIGNAL
+		                         : raw->inode     ? WALL_DESCRIPTOR
+		                                          : 0,
 		                 .cause = (enum metric)raw->cause,
 		                 .guessed = guessed };
 	struct edge_slot *slot = edge_slot(w, &key);

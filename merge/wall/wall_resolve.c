@@ -260,7 +260,10 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
                       const struct edge_times *times, const struct edge_times *end,
                       struct deque *shares, bool *guessed)
 {
-	*guessed = !times;
+	*guessed = !times && !raw->signalled;
+	if (!times && raw->woken_ns)
+		return add_share(shares, min_ns(raw->woken_ns, raw->to_ns), raw->guess) &&
+		       (raw->woken_ns >= raw->to_ns || add_share(shares, raw->to_ns, WALL_NOBODY));
 	if (!times) {
 		const struct history *v = raw->guess ? wall_find_thread(w, raw->guess) : NULL;
 		// Who has been seen last before the wait was there still.
@@ -352,7 +355,7 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 static bool others_can_end(const struct raw *raw)
 {
 	return raw->cause == METRIC_OFF_LOCK || raw->cause == METRIC_OFF_CHILD ||
-	       raw->cause == METRIC_OFF_PIPE || raw->inode || raw->spins ||
+	       raw->cause == METRIC_OFF_PIPE || raw->inode || raw->spins || raw->signalled ||
 	       ((raw->cause == METRIC_OFF_SLEEP || raw->cause == METRIC_OFF_NET) && raw->guess);
 }
 

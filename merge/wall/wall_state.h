@@ -86,6 +86,8 @@ struct raw {
 	uint64_t began_ns; /* the span that it is the rest of did then; 0: it is a whole one */
 	uint32_t guess;    /* thread that may have ended it; 0: nobody is known */
 	uint64_t inode;    /* of the pipe or socket by which it did; 0: none */
+	uint64_t woken_ns; /* when GUESS has ended it, if it had no CPU at once; 0: not known */
+	bool signalled;    /* by a signal, which is no guess */
 	bool spins;        /* it had no CPU, to spin on */
 	uint8_t state, cause;
 };
@@ -177,7 +179,7 @@ struct history {
 	struct deque edges;          /* struct edge_times */
 	struct deque shares;         /* struct wall_share */
 	uint64_t shares_dropped;
-	struct deque folds;   /* struct fold */
+	struct deque folds; /* struct fold */
 	struct {
 		struct hash index; /* places in FOLDS, from 1 on; some are of paths that are gone */
 		uint32_t bin;      /* whose, the last one */
@@ -204,6 +206,17 @@ struct process {
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has told of one */
+	uint64_t signalled_ns; /* when it was sent a signal last */
+};
+
+/* Signals that were sent: the last ones, a ring. */
+#define SIGNALS_KEPT 4096
+struct signal_kept {
+	uint64_t time_ns;
+	uint32_t from;    /* thread */
+	uint32_t process; /* that it was for */
+	uint32_t to;      /* its thread that it was for; 0: any */
+	bool taken;       /* it has ended a wait */
 };
 
 /* Where the waited-for thread ran, in one edge: the most frequent places. */
@@ -252,7 +265,9 @@ struct wall {
 	size_t running_count, running_capacity;
 	size_t ready_count; /* threads that wait for a CPU, to work, as far as is known at the time
 	                     */
-	size_t spinning_count;     /* of RUNNING, those that spin */
+	size_t spinning_count; /* of RUNNING, those that spin */
+	struct signal_kept signals[SIGNALS_KEPT];
+	uint64_t signal_count;     /* all that there have been */
 	uint32_t stopped[STOPPED]; /* that left their CPUs last */
 	uint32_t stopped_at;
 	struct history **unresolved; /* with raw spans */

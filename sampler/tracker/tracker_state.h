@@ -68,6 +68,15 @@ struct tracker_post {
 	uint32_t thread;
 };
 
+/* Which process a descriptor of a process leads to, that signals are sent by. */
+#define TRACKER_PIDFDS 16
+
+struct tracker_pidfd {
+	uint32_t process; /* number; 0: the place is free */
+	uint32_t fd, pid; /* PID 0: that is not known */
+	uint64_t read_ns;
+};
+
 /* Threads that wait for a pipe or socket at whose other end nobody is known yet. */
 #define TRACKER_ASKED 64
 
@@ -108,6 +117,7 @@ struct tracker {
 	struct allowance maps_allowance; /* for reading mappings of what is shared */
 	struct tracker_post posts[TRACKER_POSTS];
 	uint32_t post_count;
+	struct tracker_pidfd pidfds[TRACKER_PIDFDS];
 	struct tracker_asked asked[TRACKER_ASKED];
 	uint64_t ask_again_ns; /* 0: there are none */
 	bool finishing;

@@ -114,6 +114,57 @@ static void keep_post(struct tracker *t, uint32_t pid, uint32_t thread, uint64_t
 			(struct tracker_post){ identity, time_ns, thread };
 }
 
+// "Pid:	4711"
+static uint32_t read_pidfd(uint32_t pid, uint32_t fd)
+{
+	char path[64], line[256];
+	unsigned to = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/fdinfo/%u", pid, fd);
+	cleanup_fclose FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Pid: %u", &to) == 1)
+			return to;
+	return 0;
+}
+
+static uint32_t pid_of_pidfd(struct tracker *t, uint32_t pid, uint32_t fd, uint64_t now_ns)
+{
+	uint32_t process = tracker_process(t, pid);
+	struct tracker_pidfd *p = &t->pidfds[hash_pair(fd, process) % TRACKER_PIDFDS];
+
+	bool same = p->process == process && p->fd == fd;
+	if (same && p->pid && now_ns < p->read_ns + IDENTITY_NS)
+		return p->pid;
+	if (!allowance_begin(&t->maps_allowance, now_ns))
+		return same ? p->pid : 0;
+	*p = (struct tracker_pidfd){ process, fd, read_pidfd(pid, fd), now_ns };
+	allowance_end(&t->maps_allowance);
+	return p->pid;
+}
+
+// THREAD of PID was about to send the signal FROM.
+static void tell_signal(struct tracker *t, uint32_t pid, uint32_t thread,
+                        const struct event_wait *from, uint64_t time_ns)
+{
+	struct signal_event signal = { .thread = thread, .time_ns = time_ns };
+	uint32_t to = from->count ? from->parts[0].tid : 0;
+
+	if (from->flags & HELD_TO_PIDFD)
+		to = pid_of_pidfd(t, pid, (uint32_t)from->address, time_ns);
+	const struct thread *receiver =
+		from->flags & HELD_TO_THREAD && to ? tasks_find_tid(t->tasks, to) : NULL;
+	const struct process *process = receiver ? receiver->process
+	                                : from->flags & HELD_TO_THREAD
+	                                        ? NULL
+	                                        : tasks_find_process(t->tasks, to);
+	if (!process || !process->announced || (receiver && receiver->number == thread))
+		return;
+	signal.process = process->number;
+	signal.to = receiver ? receiver->number : 0;
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_SIGNAL, .signal = &signal });
+}
+
 static void add_share(struct tracker *t, struct wait_event *wait, uint64_t until_ns,
                       uint32_t thread, uint32_t how)
 {
@@ -163,7 +214,9 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 		return;
 	wait.thread = thread ? thread->number : find_ended(t, event->pid, event->tid);
 	if (from->flags & HELD_POSTED) {
-		if (wait.thread)
+		if (wait.thread && wait.kind == HELD_SIGNAL)
+			tell_signal(t, event->pid, wait.thread, from, event->time_ns);
+		else if (wait.thread)
 			keep_post(t, event->pid, wait.thread, from->address, event->time_ns);
 		return;
 	}

@@ -5,11 +5,15 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -178,6 +182,126 @@ static void socket_scene(void (*make)(int ends[2]))
 	wait(NULL);
 }
 
+static sigset_t awaited;
+static int signals, set_of_signals;
+static volatile sig_atomic_t signalled;
+
+static void count_signal(int number)
+{
+	signalled += number != SIGCHLD;
+}
+
+static void open_signalfd(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	signals = signalfd(-1, &awaited, 0);
+	set_of_signals = epoll_create1(0);
+	if (signals < 0 || epoll_ctl(set_of_signals, EPOLL_CTL_ADD, signals, &event) < 0)
+		abort();
+}
+
+static void wait_for_signalfd(int round)
+{
+	struct signalfd_siginfo info;
+	struct epoll_event event;
+
+	(void)round;
+	if (epoll_wait(set_of_signals, &event, 1, -1) != 1 ||
+	    read(signals, &info, sizeof(info)) != sizeof(info))
+		abort();
+}
+
+static void wait_for_signal(int round)
+{
+	const struct timespec limit = { .tv_sec = 10 };
+
+	(void)round;
+	if (sigtimedwait(&awaited, NULL, &limit) != SIGRTMIN)
+		abort();
+}
+
+// One that comes right before pause() is seen by the next one, or at the end of the child.
+static void let_handler_run(void)
+{
+	struct sigaction action = { .sa_handler = count_signal };
+
+	sigaction(SIGRTMIN, &action, NULL);
+	sigaction(SIGCHLD, &action, NULL);
+	sigprocmask(SIG_UNBLOCK, &awaited, NULL);
+}
+
+static void wait_for_handler(int round)
+{
+	while (signalled <= round)
+		pause();
+}
+
+static void send_by_kill(pid_t to)
+{
+	kill(to, SIGRTMIN);
+}
+
+static void send_by_sigqueue(pid_t to)
+{
+	sigqueue(to, SIGRTMIN, (union sigval){ 0 });
+}
+
+static void send_by_tgkill(pid_t to)
+{
+	syscall(SYS_tgkill, to, to, SIGRTMIN);
+}
+
+static void send_by_pidfd(pid_t to)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = (int)syscall(SYS_pidfd_open, to, 0);
+	if (syscall(SYS_pidfd_send_signal, fd, SIGRTMIN, NULL, 0) < 0)
+		kill(to, SIGRTMIN);
+}
+
+struct signal_way {
+	const char *name;
+	void (*prepare)(void);
+	void (*wait)(int round);
+	void (*send)(pid_t to);
+};
+
+static const struct signal_way signal_ways[] = {
+	{ "signalfd", open_signalfd, wait_for_signalfd, send_by_kill },
+	{ "sigtimedwait", NULL, wait_for_signal, send_by_sigqueue },
+	{ "pause", let_handler_run, wait_for_handler, send_by_tgkill },
+	{ "pidfd", NULL, wait_for_signal, send_by_pidfd },
+};
+
+static void signal_scene(const struct signal_way *way)
+{
+	sigemptyset(&awaited);
+	sigaddset(&awaited, SIGRTMIN);
+	sigprocmask(SIG_BLOCK, &awaited, NULL);
+	if (way->prepare)
+		way->prepare();
+	if (fork() == 0) {
+		for (int i = 0; i < ROUNDS; i++) {
+			if (!apart)
+				render();
+			way->send(getppid());
+		}
+		for (int i = 0; apart && i < ROUNDS; i++)
+			render();
+		_exit(0);
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		way->wait(i);
+		for (int k = 0; k < (apart ? 4 : 1); k++)
+			show();
+	}
+	while (wait(NULL) < 0)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct way ways[] = {
@@ -196,6 +320,11 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (strcmp(kind, ways[i].name) == 0) {
 			lock_scene(&ways[i]);
+			return 0;
+		}
+	for (size_t i = 0; i < sizeof(signal_ways) / sizeof(signal_ways[0]); i++)
+		if (strcmp(kind, signal_ways[i].name) == 0) {
+			signal_scene(&signal_ways[i]);
 			return 0;
 		}
 	if (strcmp(kind, "child") == 0) {

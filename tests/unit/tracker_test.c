@@ -101,6 +101,9 @@ static void on(void *context, const struct sampled *what)
 		on_op_count(context, what->op_count);
 	else if (what->kind == SAMPLED_WAIT)
 		on_wait(context, what->wait);
+	else if (what->kind == SAMPLED_SIGNAL)
+		tell("T%u sent a signal to P%u, T%u\n", what->signal->thread, what->signal->process,
+		     what->signal->to);
 }
 
 static void set_up(void)
@@ -456,6 +459,32 @@ Test(tracker, who_was_waited_for_is_a_thread_or_nobody_that_is_known)
 	story[0] = '\0';
 	give_wait(7, 11, 15, parts, 3);
 	expect_story("T2 waited from 11 to 15: T1 to 12 (1) T0 to 13 (1) T0 to 14 (3)\n");
+}
+
+static void give_signal(uint32_t to, uint32_t flags, uint64_t ms)
+{
+	const struct wait_part part = { ms * MS, to, HELD_BY_WAKER };
+	struct event event = { .type = RECORD_WAIT,
+		               .wait = { .kind = HELD_SIGNAL,
+		                         .flags = HELD_POSTED | flags,
+		                         .begin_ns = ms * MS,
+		                         .count = 1,
+		                         .parts = &part } };
+
+	give(event, PID, PID, ms);
+}
+
+Test(tracker, a_signal_is_told_where_its_receiver_is_of_the_run)
+{
+	give_exec(PID, "app", 10);
+	give_fork(PID, 7, PID, 10);
+	story[0] = '\0';
+	give_signal(PID, 0, 11);
+	give_signal(7, HELD_TO_THREAD, 12);
+	give_signal(4711, 0, 13);
+	give_signal(4712, HELD_TO_THREAD, 13);
+	give_signal(PID, HELD_TO_THREAD, 14); // to itself
+	expect_story("T1 sent a signal to P1, T0\nT1 sent a signal to P1, T2\n");
 }
 
 Test(tracker, a_thread_that_was_joined_is_known_though_it_has_ended)

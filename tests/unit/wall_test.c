@@ -885,6 +885,74 @@ static void tell_peer_2(bool outside)
 	                                        .processes = &other });
 }
 
+// Thread 1 waits for 100 ms, in which thread 2 works at node 2 and sends it a signal at each of
+// AT_MS, up to a 0.
+static void wait_for_signals(const int *at_ms, enum metric cause)
+{
+	uint64_t begin = now;
+
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 1; ms <= 100; ms++) {
+		now += MS;
+		tick(2, 2, false);
+		if (*at_ms != ms)
+			continue;
+		wall_signal(wall,
+		            &(struct signal_event){ .thread = 2, .process = 1, .time_ns = now });
+		at_ms++;
+	}
+	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS, cause });
+	now += 10 * MS;
+	wall_finish(wall, now);
+}
+
+static uint64_t signalled_ns(void)
+{
+	uint64_t ns = 0;
+	size_t count;
+	const struct wall_edge *edges = wall_edges(wall, &count);
+
+	for (size_t i = 0; i < count; i++)
+		ns += edges[i].kind == WALL_SIGNAL && edges[i].holder == 2 && !edges[i].guessed
+		              ? edges[i].ns
+		              : 0;
+	return ns;
+}
+
+Test(wall, who_sends_a_signal_ends_the_wait_for_it)
+{
+	for (int i = 0; i < 3; i++) {
+		const enum metric causes[] = { METRIC_OFF_NET, METRIC_OFF_SLEEP, METRIC_OFF_OTHER };
+		begin_two_processes();
+		wait_for_signals((const int[]){ 95, 0 }, causes[i]);
+		cr_expect(eq(u64, signalled_ns(), 95 * MS));
+		cr_expect(epsilon_eq(dbl, told[2] / MS, 95, 3));
+		cr_expect(eq(u64, wall_coverage(wall).guessed_ns, 0));
+		wall_free(wall);
+	}
+}
+
+Test(wall, a_wait_that_was_taken_for_several_is_of_all_who_sent_signals)
+{
+	begin_two_processes();
+	wait_for_signals((const int[]){ 20, 50, 95, 0 }, METRIC_OFF_NET);
+	cr_expect(eq(u64, signalled_ns(), 95 * MS));
+	wall_free(wall);
+}
+
+Test(wall, a_signal_that_did_not_wake_ends_no_wait)
+{
+	begin_two_processes();
+	wait_for_signals((const int[]){ 30, 0 }, METRIC_OFF_NET);
+	cr_expect(eq(u64, signalled_ns(), 0));
+	wall_free(wall);
+	// Who waits for a disk is not woken by signals.
+	begin_two_processes();
+	wait_for_signals((const int[]){ 95, 0 }, METRIC_OFF_FILE);
+	cr_expect(eq(u64, signalled_ns(), 0));
+	wall_free(wall);
+}
+
 // Thread 1 waits for 100 ms, of which CAUSE is known, on what process 2 has the other end of, as
 // somebody who LOOKED knows; thread 2 WORKS or not.
 static void poll_once(bool works, bool looked, enum metric cause)

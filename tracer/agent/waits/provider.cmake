@@ -4,6 +4,7 @@ agent_provider(waits
     waits_hooks.c
     waits_made.c
     waits_next.c
+    waits_signals.c
     waits_sync.c
   CORE
     waits.c

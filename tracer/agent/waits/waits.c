@@ -444,6 +444,29 @@ static void find_parts(const struct wait *w, uint64_t end_ns, bool *is_cut, stru
 	*is_cut = seen.cut;
 }
 
+static void write_record(struct lane *lane, const struct wait *w, uint64_t end_ns, uint16_t flags,
+                         const struct parts *parts)
+{
+	size_t bytes = parts->count * sizeof(parts->part[0]);
+	struct record_wait *record = (struct record_wait *)lane_reserve(
+		lane, agent->rings.by_populate, sizeof(*record) + bytes);
+
+	if (!record)
+		return;
+	record->head.type = RECORD_WAIT;
+	record->head.flags = flags;
+	record->head.pid = agent->pid;
+	record->head.tid = lane->tid ? lane->tid : agent->pid;
+	record->head.time_ns = end_ns;
+	record->begin_ns = w->begin_ns;
+	record->address = (uint64_t)(uintptr_t)w->address;
+	record->made_at = made_at(w->address);
+	record->kind = w->kind;
+	record->count = parts->count;
+	memcpy(record + 1, parts->part, bytes);
+	lane_commit(lane, &record->head, sizeof(*record) + bytes);
+}
+
 static __attribute__((noinline)) void tell(const struct wait *w, uint64_t end_ns, uint16_t flags)
 {
 	struct parts parts;
@@ -458,23 +481,7 @@ static __attribute__((noinline)) void tell(const struct wait *w, uint64_t end_ns
 		find_parts(w, end_ns, &is_cut, &parts);
 	if (is_cut)
 		__atomic_store_n(&cut, true, __ATOMIC_RELAXED);
-	size_t bytes = parts.count * sizeof(parts.part[0]);
-	struct record_wait *record = (struct record_wait *)lane_reserve(
-		lane, agent->rings.by_populate, sizeof(*record) + bytes);
-	if (record) {
-		record->head.type = RECORD_WAIT;
-		record->head.flags = flags | (is_cut ? HELD_CUT : 0);
-		record->head.pid = agent->pid;
-		record->head.tid = lane->tid ? lane->tid : agent->pid;
-		record->head.time_ns = end_ns;
-		record->begin_ns = w->begin_ns;
-		record->address = (uint64_t)(uintptr_t)w->address;
-		record->made_at = made_at(w->address);
-		record->kind = w->kind;
-		record->count = parts.count;
-		memcpy(record + 1, parts.part, bytes);
-		lane_commit(lane, &record->head, sizeof(*record) + bytes);
-	}
+	write_record(lane, w, end_ns, flags | (is_cut ? HELD_CUT : 0), &parts);
 	op_give_lane();
 }
 
@@ -504,6 +511,30 @@ void waits_post(const volatile void *address, uint16_t kind)
 	waits_tid();
 	wait.begin_ns = clock_now_ns();
 	tell(&wait, wait.begin_ns, HELD_POSTED);
+	errno = error;
+}
+
+void waits_signal(uint32_t to, uint16_t flags)
+{
+	int error = errno;
+	bool by_descriptor = flags & HELD_TO_PIDFD;
+	struct wait wait = { .kind = HELD_SIGNAL };
+	struct parts parts = { .count = 0 };
+
+	if (!waits_are_told())
+		return;
+	waits_tid();
+	wait.begin_ns = clock_now_ns();
+	if (by_descriptor)
+		// NOLINTNEXTLINE(performance-no-int-to-ptr): it takes the place of an address
+		wait.address = (const void *)(uintptr_t)to;
+	else
+		add(&parts, wait.begin_ns, to, HELD_BY_WAKER);
+	struct lane *lane = take_lane();
+	if (lane) {
+		write_record(lane, &wait, wait.begin_ns, flags | HELD_POSTED, &parts);
+		op_give_lane();
+	}
 	errno = error;
 }
 

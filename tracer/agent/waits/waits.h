@@ -128,6 +128,10 @@ void waits_wake(const volatile void *address);
  */
 void waits_post(const volatile void *address, uint16_t kind);
 
+/* The calling thread is about to send a signal to process TO, which may wait for it; or as FLAGS
+   say, HELD_TO_THREAD to thread TO, HELD_TO_PIDFD to what descriptor TO leads to. */
+void waits_signal(uint32_t to, uint16_t flags);
+
 /* The same as waits_took(), where nobody may be waiting yet. */
 void waits_owns(const volatile void *address);
 

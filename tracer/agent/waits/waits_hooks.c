@@ -363,6 +363,7 @@ static void start(struct agent *a)
 		return;
 	waits_find_fields();
 	waits_start(a);
+	wrap_hear_signals(waits_sent);
 }
 
 const struct agent_provider waits_provider = {

@@ -44,5 +44,9 @@ void waits_lock_in_wait(pthread_mutex_t *m, int result) __attribute__((visibilit
 /* Where struct pthread has the thread's tid: 0 if that is not where we look. */
 uint32_t waits_tid_of(pthread_t thread) __attribute__((visibility("hidden")));
 
+/* wrap_hear_signals() */
+void waits_sent(long call, long first, long second, long third)
+	__attribute__((visibility("hidden")));
+
 /* Once, before any wait: which fields are where we look for them. */
 void waits_find_fields(void) __attribute__((visibility("hidden")));

@@ -8,6 +8,13 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Headers before Linux 5.1 do not have it.
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
 
 // Who looks for a symbol may allocate, and the program's own malloc() may lock: these are in libc
 // by other names, too.
@@ -24,6 +31,12 @@ extern int __pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t
 static __thread bool looking __attribute__((tls_model("initial-exec")));
 
 static int waits_no_semaphore(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+static int waits_no_signal(void)
 {
 	errno = ENOSYS;
 	return -1;

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <time.h>
 
 /* X(name, by which other name libc has it, or NULL, what a call gives if nobody has it, parameters,
@@ -66,7 +67,17 @@
 	X(pthread_barrier_init, NULL, ENOSYS,                                                       \
 	  (pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n), (b, a, n))           \
 	X(sem_init, NULL, waits_no_semaphore(), (sem_t *s, int shared, unsigned value),             \
-	  (s, shared, value))
+	  (s, shared, value))                                                                      \
+	X(kill, NULL, waits_no_signal(), (pid_t to, int number), (to, number))                      \
+	X(sigqueue, NULL, waits_no_signal(), (pid_t to, int number, union sigval value),            \
+	  (to, number, value))                                                                     \
+	X(tgkill, NULL, (int)syscall(SYS_tgkill, process, to, number),                              \
+	  (pid_t process, pid_t to, int number), (process, to, number))                            \
+	X(pthread_kill, NULL, ENOSYS, (pthread_t to, int number), (to, number))                     \
+	X(pthread_sigqueue, NULL, ENOSYS, (pthread_t to, int number, union sigval value),           \
+	  (to, number, value))                                                                     \
+	X(pidfd_send_signal, NULL, (int)syscall(SYS_pidfd_send_signal, to, number, info, flags),    \
+	  (int to, int number, siginfo_t *info, unsigned flags), (to, number, info, flags))
 // clang-format on
 
 struct waits_next {

@@ -54,6 +54,12 @@ bool wrap_start_signals(enum signals_kind kind);
 /* The functions that set what is done with signals, one by one; NULL behind the last. */
 const char *wrap_signal_names(size_t i);
 
+/* The program is about to send a signal by system call CALL, by number. */
+typedef void wrap_signal_sent(long call, long first, long second, long third);
+
+/* HEARD is called then, from now on. */
+void wrap_hear_signals(wrap_signal_sent *heard);
+
 /* Copies SIZE bytes that the kernel would find at FROM; false if it would not. */
 bool wrap_peek(void *to, const void *from, size_t size);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The ways into a seccomp filter that libraries and programs take: prctl(), and syscall(), as libc
 // has no seccomp(). Behind a filter that would not let us be there is no agent. And the way to a
-// tracer that is the process's parent, ptrace().
+// tracer that is the process's parent, ptrace(), and signals that are sent by syscall().
 #include "tracer/agent/sample/seccomp.h"
 #include "tracer/agent/wrap/wrap.h"
 
@@ -17,6 +17,11 @@
 #include <unistd.h>
 
 #define COUNT_MAX 4096 // the kernel's
+
+// Headers before Linux 5.1 do not have it.
+#ifndef SYS_pidfd_send_signal
+#define SYS_pidfd_send_signal 424
+#endif
 
 static void *next_ptrace;
 
@@ -60,8 +65,7 @@ static void before_strict(void)
 	          "recorded from then on");
 }
 
-__attribute__((used, visibility("hidden"))) void wrap_before_seccomp(long operation, long flags,
-                                                                     const void *argument)
+static void before_seccomp(long operation, long flags, const void *argument)
 {
 	int error = errno;
 
@@ -123,6 +127,38 @@ __attribute__((used)) void *wrap_find_syscall(void)
 	return found;
 }
 
+static wrap_signal_sent *signal_heard;
+
+void wrap_hear_signals(wrap_signal_sent *heard)
+{
+	__atomic_store_n(&signal_heard, heard, __ATOMIC_RELEASE);
+}
+
+__attribute__((used, visibility("hidden"))) void wrap_before_call(long call, long first,
+                                                                  long second, long third)
+{
+	wrap_signal_sent *heard;
+
+	switch (call) {
+	case SYS_seccomp:
+		before_seccomp(first, second, (const void *)third);
+		break;
+	case SYS_ptrace:
+		if (first == PTRACE_TRACEME)
+			wrap_before_traceme();
+		break;
+	case SYS_kill:
+	case SYS_tgkill:
+	case SYS_pidfd_send_signal:
+		heard = __atomic_load_n(&signal_heard, __ATOMIC_ACQUIRE);
+		if (heard)
+			heard(call, first, second, third);
+		break;
+	default:
+		break;
+	}
+}
+
 // A tail jump: whoever returns twice, as after a clone(), finds his own stack.
 __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         ".globl syscall\n"
@@ -135,6 +171,12 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         "	cmpq $317, %rdi\n" // SYS_seccomp
         "	je 1f\n"
         "	cmpq $101, %rdi\n" // SYS_ptrace
+        "	je 1f\n"
+        "	cmpq $234, %rdi\n" // SYS_tgkill
+        "	je 1f\n"
+        "	cmpq $424, %rdi\n" // SYS_pidfd_send_signal
+        "	je 1f\n"
+        "	cmpq $62, %rdi\n" // SYS_kill
         "	je 1f\n"
         "	movq next_syscall(%rip), %rax\n"
         "	testq %rax, %rax\n"
@@ -154,19 +196,8 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         "	.cfi_adjust_cfa_offset 8\n"
         "	pushq %rax\n" // the stack is aligned at calls
         "	.cfi_adjust_cfa_offset 8\n"
-        "	cmpq $101, %rdi\n"
-        "	jne 3f\n"
-        "	testq %rsi, %rsi\n" // PTRACE_TRACEME
-        "	jne 2f\n"
-        "	call wrap_before_traceme\n"
-        "	jmp 2f\n"
-        "3:	cmpq $317, %rdi\n"
-        "	jne 2f\n"
-        "	movq %rsi, %rdi\n"
-        "	movq %rdx, %rsi\n"
-        "	movq %rcx, %rdx\n"
-        "	call wrap_before_seccomp\n"
-        "2:	call wrap_find_syscall\n"
+        "	call wrap_before_call\n"
+        "	call wrap_find_syscall\n"
         "	addq $8, %rsp\n"
         "	.cfi_adjust_cfa_offset -8\n"
         "	popq %r9\n"
@@ -187,5 +218,5 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         ".popsection\n");
 
 _Static_assert(SYS_seccomp == 317 && SYS_rt_sigaction == 13 && SYS_ptrace == 101 &&
-                       PTRACE_TRACEME == 0,
+                       SYS_tgkill == 234 && SYS_pidfd_send_signal == 424 && SYS_kill == 62,
                "as above");
