@@ -365,6 +365,19 @@ static void cut_at_signals(struct wall *w, struct history *h, struct raw *raw)
 	}
 }
 
+// Who is taken to have ended RAW, a wait for PEERS, did so while it ran: since it has stopped, the
+// one that waited has wanted a CPU.
+static uint64_t woken_ns(const struct wall *w, const struct raw *raw,
+                         const struct peers_kept *peers)
+{
+	const struct history *v = peers && raw->guess ? wall_find_thread(w, raw->guess) : NULL;
+
+	return v && !v->in_running && v->stopped_ns > raw->from_ns && v->stopped_ns < raw->to_ns &&
+	                       raw->to_ns - v->stopped_ns <= WOKEN_NS
+	               ? v->stopped_ns
+	               : 0;
+}
+
 void wall_signal(struct wall *w, const struct signal_event *signal)
 {
 	struct process *p = wall_find_process(w, signal->process);
@@ -392,6 +405,7 @@ void wall_span(struct wall *w, const struct span_event *span)
 	if (span->state == THREAD_BLOCKED) {
 		const struct peers_kept *peers = wall_peers_of(h, span->cause);
 		raw.guess = wall_guess(w, h, span->cause, span->to_ns);
+		raw.woken_ns = woken_ns(w, &raw, peers);
 		bool looked = span->cause != METRIC_OFF_OTHER;
 		raw.inode = peers && (looked || raw.guess) ? peers->inode : 0;
 		h->known = looked ? span->cause : h->known;
