@@ -15,6 +15,7 @@
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_contention.h"
+#include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/rules/finding.h"
 
@@ -41,6 +42,7 @@
 #define STANDS_FOR   0.5  /* of the time of a place, by a finding in it */
 
 struct verdict_facts {
+	const struct profile *profile;
 	const struct run *run;
 	const struct totals *totals;
 	struct account account;
@@ -666,6 +668,20 @@ static uint64_t waited_for(const struct verdict_facts *f)
 	return ns;
 }
 
+// Time of all threads in waits that others have ended by signals, for certain.
+static uint64_t signalled_ns(const struct verdict_facts *f)
+{
+	cleanup(wait_rows) struct wait_rows *waits = query_waits(f->profile, 0, 0, NULL);
+	uint64_t ns = 0;
+
+	for (size_t i = 0; waits && i < waits->count; i++) {
+		const struct wait_row *row = &waits->rows[i];
+		if (row->kind == WAIT_KIND_SIGNAL && row->holder.threads && !row->guessed)
+			ns += row->ns;
+	}
+	return ns;
+}
+
 // Nor do the processes or threads that it waits for, as a server's that wait for each other:
 // however long they lack a CPU, what they do with one is the smaller part.
 static bool all_wait(const struct verdict_facts *f, struct verdict *v)
@@ -685,6 +701,15 @@ static bool all_wait(const struct verdict_facts *f, struct verdict *v)
 	if (most == METRIC_ON_CPU || share_of(row->self_ns[most], f->both->all) < WAIT_SHARE)
 		return false;
 	name_row(row, place, sizeof(place));
+	// What is waited for is a thread, not a socket: who that is, and where it was, is known.
+	if (!children && share_of(signalled_ns(f), row->self_ns[most]) >= MOST_SHARE) {
+		say(v,
+		    "%s %% of the time its threads and processes waited in %s, mostly until another "
+		    "one sent a signal.",
+		    format_percent(row->self_ns[most], f->both->all).text, place);
+		return advise(v, "See who sends it and what that one did meanwhile: bottleneck "
+		                 "report --waits");
+	}
 	say(v, "%s %% of the time %s %s, in %s.",
 	    format_percent(row->self_ns[most], f->both->all).text,
 	    children ? "the processes that it started" : "its threads and processes",
@@ -1052,7 +1077,8 @@ int verdict_find(const struct profile *profile, const struct view *view,
                  const struct findings *findings, struct verdict *verdict, struct error *err)
 {
 	struct totals totals;
-	struct verdict_facts f = { .run = profile_run(profile),
+	struct verdict_facts f = { .profile = profile,
+		                   .run = profile_run(profile),
 		                   .totals = &totals,
 		                   .findings = findings };
 	struct query cpu = view_query(view, BY_FUNCTION, SORT_SELF);
