@@ -121,6 +121,39 @@ struct place_direct place_direct_caller(const struct call_tree *tree, const char
 	return most;
 }
 
+// What the C library begins every program and thread with tells nothing of what they do.
+static bool tells(const struct call_node *node)
+{
+	return node->name[0] != '[' && !node->kernel && !node->op &&
+	       !origin_is_libc(node->module) && strcmp(node->name, "main") != 0 &&
+	       strcmp(node->name, "_start") != 0;
+}
+
+static void named_below(struct direct *d, const struct call_node *node, const char *module,
+                        const char *named, int depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		bool wanted = strcmp(node->name, d->function) == 0 && node->module &&
+		              strcmp(node->module, module) == 0;
+		if (wanted && named)
+			add_direct(d, named, node->self);
+		named_below(d, node->child, module, tells(node) ? node->name : named, depth + 1);
+	}
+}
+
+struct place_direct place_named_above(const struct call_tree *tree, const char *name,
+                                      const char *module)
+{
+	struct direct direct = { .function = name };
+	struct place_direct most = { 0 };
+
+	named_below(&direct, call_tree_root(tree)->child, module, NULL, 0);
+	for (size_t i = 0; i < direct.count; i++)
+		if (direct.callers[i].self > most.self)
+			most = direct.callers[i];
+	return most;
+}
+
 struct sums {
 	struct place_sum sums[SUMS_MAX];
 	uint64_t entries[SUMS_MAX]; // below the heaviest entry

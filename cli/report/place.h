@@ -32,6 +32,11 @@ struct place_direct {
 /* The one that most of FUNCTION's self time is called by. */
 struct place_direct place_direct_caller(const struct call_tree *tree, const char *function);
 
+/* The function with a name, of whichever file but the C library's, that most of the self time of
+   code without one is below: NAME in MODULE. It is the innermost of each path. */
+struct place_direct place_named_above(const struct call_tree *tree, const char *name,
+                                      const char *module);
+
 /*
  * A function of the user's own with all that it calls of libraries and the kernel, until they call
  * code of the user's own again: what the user's code asks for, whatever runs it.

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/function_name.h"
+#include "base/library_work.h"
 #include "base/op.h"
 #include "base/origin.h"
 #include "base/path.h"
@@ -825,8 +826,8 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 		return advise(v, "Start with that line: call the library less often or with less "
 		                 "work. Its symbols would say where (see the limits).");
 	if (sum->entry->name[0] == '[' && sum->entry->module)
-		return advise(v, "Get its symbols first (see the limits), or start with that "
-		                 "caller.");
+		return advise(v, "Start with that caller: call the library less often or with "
+		                 "less work. Its symbols would say where (see the limits).");
 	return advise(v, "Call it less often or with less work, starting there.");
 }
 
@@ -957,6 +958,56 @@ static bool of_openmp(const struct verdict_facts *f, const struct row *row, cons
 	              "OMP_WAIT_POLICY=passive makes them sleep.");
 }
 
+// Code without a name is below one that has one, or in a library that is known for one thing:
+// either says what the program does. Nobody but its packagers can change a program of the system's,
+// but what it is asked to do is up to the user.
+static bool advise_nameless(const struct row *row, bool caller, bool above, struct verdict *v)
+{
+	const struct library_work *work = library_work_of(row->module);
+
+	if (work)
+		return advise(v, "%s", work->advice);
+	if (caller || above)
+		return advise(v, "Start with that caller: call it less often or with less work. "
+		                 "Symbols would say where (see the limits).");
+	if (origin_is_installed(row->module))
+		return advise(v,
+		              "What %.60s works on is up to its options and input: give it less "
+		              "work, or share the work among several threads or processes. Its "
+		              "symbols would name its functions (see the limits).",
+		              path_base(row->module));
+	return advise(v, "Get its symbols first (see the limits).");
+}
+
+// "97 % of the CPU time is spent in code without symbols in liblzma.so.5 (compression), mostly
+// below lzma_code."
+static bool say_nameless(const struct verdict_facts *f, const struct row *row, const char *called,
+                         struct verdict *v)
+{
+	const struct library_work *work = library_work_of(row->module);
+	struct place_direct above = { 0 };
+	char code[300], both[64];
+
+	if (!*called)
+		above = place_named_above(f->cpu_tree, row->name, row->module);
+	if ((double)above.self < STANDS_FOR * (double)row->self)
+		above.name = NULL;
+	cleanup_free char *name = above.name ? function_name_bare(above.name) : NULL;
+	name_nameless(row, code, sizeof(code));
+	say(v, "%s %% of %s%s is spent in %s%s%s%s%s%s%.200s.",
+	    format_percent(row->self, f->all).text, f->of, with_waiting(f, row, both, sizeof(both)),
+	    code, work ? " (a library for " : "", work ? work->name : "", work ? ")" : "",
+	    *called ? ", mostly called from " : "",
+	    *called      ? called
+	    : above.name ? ", mostly below "
+	                 : "",
+	    *called      ? ""
+	    : name       ? name
+	    : above.name ? above.name
+	                 : "");
+	return advise_nameless(row, *called, above.name, v);
+}
+
 static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
@@ -976,6 +1027,9 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
 	    says_op(f, row, v))
 		return true;
+	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
+	    !row->kernel && !origin_is_interpreter(row->module))
+		return say_nameless(f, row, called, v);
 	say(v, "%s %% of %s%s is spent in %s%s%s.", format_percent(row->self, f->all).text, f->of,
 	    with_waiting(f, row, both, sizeof(both)), place, caller ? ", mostly called from " : "",
 	    caller ? called : "");
@@ -985,12 +1039,13 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 		bool outside = caller && !origin_is_interpreter(call.caller->module);
 		return advise_interpreter(row->module, outside, v);
 	}
-	if (row->name[0] == '[' && row->module)
-		return advise(v, "Get its symbols first (see the limits)%s.",
-		              caller ? ", or start with that caller" : "");
 	if (row->kernel)
 		return advise(v, "Make fewer and larger system calls, and reuse memory instead "
 		                 "of allocating it anew.");
+	// A caller of the same library is no place for the user to begin at.
+	bool outside = caller && !origin_is_foreign(call.caller->module, call.caller->file);
+	if (library_work_of(row->module) && !outside)
+		return advise(v, "%s", library_work_of(row->module)->advice);
 	if (caller)
 		return advise(v, "Call it less often or with less work, starting there.");
 	// The hot lines are the user's own.

@@ -104,6 +104,72 @@ Test(text_verdict, symbols_of_an_interpreter_are_not_asked_for)
 	expect_verdict(profile, "Get its symbols first");
 }
 
+// Code of MODULE alone, in which a sample has no name, below a function called CALLER.
+static struct profile *with_nameless(struct call_node nodes[3], const char *name,
+                                     const char *module, const char *caller)
+{
+	static struct row row;
+	struct profile *profile = fake_profile();
+
+	row = (struct row){ .name = name,
+		            .module = module,
+		            .self = 900 * NS_PER_MS,
+		            .total = 900 * NS_PER_MS,
+		            .self_ns = { [METRIC_ON_CPU] = 900 * NS_PER_MS } };
+	nodes[0] = (struct call_node){ .name = "__libc_start_main",
+		                       .module = "/usr/lib/libc.so.6",
+		                       .total = 900 * NS_PER_MS,
+		                       .child = &nodes[1] };
+	nodes[1] = (struct call_node){
+		.name = caller, .module = module, .total = 900 * NS_PER_MS, .child = &nodes[2]
+	};
+	nodes[2] = (struct call_node){
+		.name = name, .module = module, .self = 900 * NS_PER_MS, .total = 900 * NS_PER_MS
+	};
+	profile->tree = nodes;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	return profile;
+}
+
+Test(text_verdict, code_without_symbols_is_told_by_what_is_known_around_it)
+{
+	static const struct {
+		const char *name, *module, *caller, *says, *advises;
+	} rows[] = {
+		{ "[liblzma.so.5]", "/usr/lib/liblzma.so.5", "lzma_code",
+		  "in code without symbols in liblzma.so.5 (a library for compression), mostly "
+		  "below lzma_code.",
+		  "Work on less data" },
+		{ "[libfoo.so]", "/usr/lib/libfoo.so", "foo_run",
+		  "in code without symbols in libfoo.so, mostly below foo_run.",
+		  "Start with that caller" },
+		{ "[gzip]", "/usr/bin/gzip", "[gzip]", "in code without symbols in gzip.",
+		  "What gzip works on is up to its options and input" },
+		{ "[app]", "/home/u/app", "[app]", "in code without symbols in app.",
+		  "Get its symbols first (see the limits)." },
+	};
+	struct call_node nodes[3];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct profile *profile =
+			with_nameless(nodes, rows[i].name, rows[i].module, rows[i].caller);
+		expect_verdict(profile, rows[i].says);
+		expect_verdict(profile, rows[i].advises);
+	}
+}
+
+// Its functions that have names are no place for the user to begin at.
+Test(text_verdict, a_library_that_is_known_for_one_thing_has_advice_of_its_own)
+{
+	struct call_node nodes[3];
+
+	expect_verdict(
+		with_nameless(nodes, "sqlite3VdbeExec", "/usr/lib/libsqlite3.so.0", "sqlite3_step"),
+		"EXPLAIN QUERY PLAN");
+}
+
 // Logging, half of it in each of two functions of a library that call a comparison of the user's
 // own; PART_MS of that.
 static struct profile *with_logging(struct profile *profile, struct call_node nodes[5],
@@ -160,7 +226,7 @@ Test(text_verdict, a_line_of_python_is_where_to_begin_whatever_its_library_lacks
 
 	nodes[2].name = "[libc.so.6]";
 	expect_verdict(profile,
-	               "Get its symbols first (see the limits), or start with that caller.");
+	               "Start with that caller: call the library less often or with less work.");
 	nodes[1].python = true;
 	expect_verdict(profile, "Start with that line: call the library less often");
 }
