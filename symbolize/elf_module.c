@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/origin.h"
 #include "symbolize/dwarf/dwarf_resolver.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/debug_package.h"
@@ -186,7 +187,10 @@ static void set_remedy(struct elf_module *m)
 {
 	char package[160];
 
-	if (is_of_wheel(m->path) && is_own_file(m->path))
+	// What a script does is none of its interpreter's functions.
+	if (origin_is_interpreter(m->path) && !is_own_file(m->path))
+		set_text(m->status.remedy, "symbols would name nothing of a script");
+	else if (is_of_wheel(m->path) && is_own_file(m->path))
 		set_text(m->status.remedy, "a wheel: use a build with debug information");
 	else if (is_own_file(m->path))
 		set_text(m->status.remedy, "compile with -g");

@@ -273,6 +273,30 @@ Test(files, a_file_that_has_changed_is_refused, .init = setup, .fini = teardown)
 	cr_expect(eq(str, (char *)status->remedy, "profile again"));
 }
 
+// Whatever is known of its functions, they are none of the script's.
+Test(symbolizer, nobody_is_told_to_get_the_symbols_of_an_interpreter)
+{
+	static const struct {
+		const char *path;
+		bool interpreter;
+	} rows[] = { { "/usr/bin/lua5.9", true },
+		     { "/usr/lib/libruby-9.1.so.9.1", true },
+		     { "/usr/bin/no-such-program", false } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cleanup(symbolizer) struct symbolizer *s = start(NULL);
+		struct module module = { .path = (char *)rows[i].path,
+			                 .kind = MODULE_ELF,
+			                 .fd = -1 };
+		resolve(s, &module, 0x1000);
+		const char *remedy = symbolizer_debug_status(s, &module)->remedy;
+		cr_expect(eq(int, strstr(remedy, "dbgsym") != NULL, !rows[i].interpreter), "%s: %s",
+		          rows[i].path, remedy);
+		cr_expect(eq(int, strstr(remedy, "script") != NULL, rows[i].interpreter), "%s: %s",
+		          rows[i].path, remedy);
+	}
+}
+
 Test(files, without_a_build_id_another_inode_is_another_file, .init = setup, .fini = teardown)
 {
 	cleanup(symbolizer) struct symbolizer *s = start(NULL);
