@@ -979,8 +979,8 @@ static bool advise_nameless(const struct row *row, bool caller, bool above, stru
 	return advise(v, "Get its symbols first (see the limits).");
 }
 
-// "97 % of the CPU time is spent in code without symbols in liblzma.so.5 (compression), mostly
-// below lzma_code."
+// "97 % of the CPU time is spent in code without symbols in liblzma.so.5 (a library for
+// compression), mostly below lzma_code."
 static bool say_nameless(const struct verdict_facts *f, const struct row *row, const char *called,
                          struct verdict *v)
 {
