@@ -20,6 +20,7 @@
 #define LONG_SHARE  0.25 // … may hold so much of the time
 #define NEAR        0.20 // of the most regular cycles, and …
 #define NEAR_CYCLES 2    // … at least so many: what is only so much less regular is as good
+#define BY_CHANCE   99   // series without a cycle, none of which may look as regular: below 1 %
 
 // A phase, and for how long.
 struct stay {
@@ -38,6 +39,10 @@ struct finder {
 	uint32_t *starts; // [look_count + 2]
 	double best;      // how regular the most regular cycles are
 	double enough;    // as regular as that is taken; 0: none is, for best is not known yet
+	double alike;     // how alike the cycles tried last are: 0 … 1
+	double chosen;    // the same of those that were chosen
+	double most;      // the same of the most alike cycles of …
+	size_t at_least;  // … so many and more
 };
 
 void cycle_fini(struct cycle *cycle)
@@ -208,6 +213,17 @@ static double unevenness(struct finder *f, const uint32_t *looks, size_t count)
 	return uneven > fmax(UNEVEN_MAX * usual, 1) ? 1 : uneven / usual;
 }
 
+// How alike neighbours are in length, of the COUNT cycles that begin at LOOKS: 0 … 1.
+static double likeness(const uint32_t *looks, size_t count)
+{
+	double sum = 0;
+
+	for (size_t i = 1; i < count; i++)
+		sum += fabs(
+			log((double)(looks[i + 1] - looks[i]) / (double)(looks[i] - looks[i - 1])));
+	return exp(-sum / (double)(count - 1));
+}
+
 // Where the last cycle, which begins with stay FIRST, ends, if it has the USUAL order: 0 if not.
 static uint32_t end_of_last(const struct finder *f, uint32_t first, uint64_t usual)
 {
@@ -287,7 +303,8 @@ static size_t try_group(struct finder *f, uint8_t group, double *regular)
 	if ((double)same < SAME_ORDER * (double)(count - 1))
 		return 0;
 	count = leave_foreign(f, f->starts, count, usual);
-	*regular = (double)same * (double)same / (double)(count - 1);
+	double usually = (double)same / (double)(count - 1);
+	*regular = (double)same * usually;
 	last = end_of_last(f, f->starts[count - 1], usual);
 	for (size_t i = 0; i < count; i++)
 		f->starts[i] = f->stays[f->starts[i]].first;
@@ -296,6 +313,7 @@ static size_t try_group(struct finder *f, uint8_t group, double *regular)
 	if (count <= CYCLE_COUNT_MIN)
 		return 0;
 	*regular *= 1 - unevenness(f, f->starts, count - 1);
+	f->alike = usually * usually * likeness(f->starts, count - 1);
 	return *regular > 0 ? count - 1 : 0;
 }
 
@@ -315,10 +333,13 @@ static void choose(struct finder *f, struct cycle *cycle)
 		double regular = 0;
 		size_t count = try_group(f, group, &regular);
 		f->best = fmax(f->best, regular);
+		if (count >= f->at_least && count)
+			f->most = fmax(f->most, f->alike);
 		if (!count || !f->enough || regular < f->enough ||
 		    (cycle->count && f->starts[0] >= cycle->starts[0]))
 			continue;
 		cycle->count = count;
+		f->chosen = f->alike;
 		memcpy(cycle->starts, f->starts, (count + 1) * sizeof(*f->starts));
 	}
 }
@@ -372,6 +393,94 @@ static void find_in_both(struct finder *f, const uint8_t *looks, struct cycle *c
 	find_in_groups(f, cycle);
 }
 
+// Random numbers that are the same in each run: 0 … 1.
+static double draw(uint64_t *state)
+{
+	uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+	return (double)((x ^ x >> 31) >> 11) * 0x1p-53;
+}
+
+// What chance is made of: how often there is a stay in a phase, and at how many looks.
+struct chance {
+	uint32_t stays[CYCLE_PHASES + 1], looks[CYCLE_PHASES + 1];
+	uint64_t state;
+};
+
+static void measure(struct finder *f, const uint8_t *looks, struct chance *chance)
+{
+	*chance = (struct chance){ 0 };
+	memcpy(f->looks, looks, f->look_count * sizeof(*looks));
+	part_groups(f);
+	find_stays(f);
+	for (size_t i = 0; i < f->count; i++) {
+		chance->stays[f->stays[i].group]++;
+		chance->looks[f->stays[i].group] += f->stays[i].end - f->stays[i].first;
+	}
+}
+
+// A phase other than LAST, as often as there are stays in it.
+static uint8_t draw_phase(struct chance *chance, uint8_t last)
+{
+	double all = 0, at;
+	uint8_t found = last;
+
+	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++)
+		all += phase != last ? chance->stays[phase] : 0;
+	at = all * draw(&chance->state);
+	for (uint8_t phase = 1; phase <= CYCLE_PHASES && at >= 0; phase++) {
+		if (phase == last || !chance->stays[phase])
+			continue;
+		found = phase;
+		at -= chance->stays[phase];
+	}
+	return found;
+}
+
+// The same phases for as long in sum, but whatever happened before, a stay may end at any look, and
+// any other phase may follow.
+static void draw_looks(struct chance *chance, const uint8_t *looks, size_t count, uint8_t *drawn)
+{
+	uint8_t phase = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		drawn[i] = CYCLE_NOTHING;
+		if (phase && draw(&chance->state) * chance->looks[phase] >= chance->stays[phase]) {
+			drawn[i] = looks[i] ? phase : CYCLE_NOTHING;
+			continue;
+		}
+		if (!looks[i])
+			continue;
+		phase = draw_phase(chance, phase);
+		drawn[i] = phase;
+	}
+}
+
+// Whether looks without any cycle would seem to have cycles that are as much alike as those that
+// were chosen, COUNT of them, and half as many at least. F's own state is lost. -1: no memory.
+static int may_be_chance(struct finder *f, const uint8_t *looks, size_t count)
+{
+	double chosen = f->chosen;
+	struct cycle none = { 0 };
+	struct chance chance;
+	uint8_t *drawn = calloc(f->look_count + 1, sizeof(*drawn));
+
+	if (!drawn)
+		return -1;
+	measure(f, looks, &chance);
+	f->enough = 0;
+	f->most = 0;
+	f->at_least = count / 2;
+	for (int i = 0; i < BY_CHANCE && f->most < chosen; i++) {
+		draw_looks(&chance, looks, f->look_count, drawn);
+		find_in_both(f, drawn, &none);
+	}
+	free(drawn);
+	return f->most >= chosen;
+}
+
 bool cycle_find(struct cycle *cycle, const uint8_t *looks, size_t count)
 {
 	cleanup(finder) struct finder f = { 0 };
@@ -385,7 +494,11 @@ bool cycle_find(struct cycle *cycle, const uint8_t *looks, size_t count)
 	f.enough = f.best - fmax(NEAR * f.best, NEAR_CYCLES);
 	if (f.enough > 0)
 		find_in_both(&f, looks, cycle);
-	if (cycle->count)
-		cycle->phases = phases_between(looks, cycle);
-	return true;
+	if (!cycle->count)
+		return true;
+	cycle->phases = phases_between(looks, cycle);
+	int chance = may_be_chance(&f, looks, cycle->count);
+	if (chance)
+		cycle_fini(cycle);
+	return chance >= 0;
 }

@@ -12,7 +12,10 @@
  * less than three looks at a time taken together with what they alternate with. Brief looks
  * elsewhere may be chance: they are tried as if nothing was seen. Of the ways that are about as
  * regular, the one that begins first is taken. Cycles at the start in which a phase is still too
- * brief to be told, or is not there, are left out. Whatever does not repeat like that, or repeats
+ * brief to be told, or is not there, are left out. Cycles that chance may have made are none: 99
+ * series of looks are drawn in which each phase lasts as long on average, but ends at any look and
+ * is followed by any other. If any of them seems to have cycles that are as much alike, in order
+ * and length, and half as many, none are found. Whatever does not repeat like that, or repeats
  * faster, has no cycle here.
  */
 #pragma once

@@ -225,3 +225,39 @@ Test(cycle, whatever_befalls_one_line_now_and_then_is_no_cycle)
 	cleanup(cycle) struct cycle cycle = find(text);
 	cr_expect(eq(sz, cycle.count, 0));
 }
+
+static double draw(uint64_t *state)
+{
+	*state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (double)(*state >> 33) / (double)(UINT64_C(1) << 31);
+}
+
+// Phases that follow each other in any order, each for STAY looks on average and for any number.
+static bool has_cycle(int phases, double stay, size_t count, uint64_t *state)
+{
+	uint8_t looks[300], phase = 1;
+	struct cycle cycle;
+
+	for (size_t i = 0; i < count; i++) {
+		if (draw(state) * stay < 1)
+			phase = (uint8_t)(1 + (phase + (int)(draw(state) * (phases - 1))) % phases);
+		looks[i] = phase;
+	}
+	cr_assert(cycle_find(&cycle, looks, count));
+	bool found = cycle.count > 0;
+	cycle_fini(&cycle);
+	return found;
+}
+
+// Without a bound on chance it was 134 of these 400.
+Test(cycle, chance_alone_makes_hardly_any)
+{
+	static const double stays[] = { 3, 5 };
+	uint64_t state = 1;
+	int found = 0;
+
+	for (int phases = 2; phases <= 3; phases++)
+		for (int i = 0; i < 200; i++)
+			found += has_cycle(phases, stays[phases == 2], i % 2 ? 60 : 200, &state);
+	cr_expect(le(int, found, 8), "%d of 400 have a cycle", found);
+}
