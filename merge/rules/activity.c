@@ -21,9 +21,11 @@
 #define TINY_CALLS   10000
 #define TINY_NS      10000 /* the average call takes less */
 #define LONG_NS      20000
-#define LARGE_NS     100000 /* and more: then what it calls is the library's own business */
-#define AROUND_SHARE 0.2    /* of an op's time, to be known as within another */
-#define AROUND_MAX   8      /* ops within one another that are looked at */
+#define LARGE_NS     100000  /* and more: then what it calls is the library's own business */
+#define PASS_NS      10.0    /* and more: the interpreter's part of each call from Python */
+#define PASSES_NS    5000000 /* of all calls: less may not be sampled */
+#define AROUND_SHARE 0.2     /* of an op's time, to be known as within another */
+#define AROUND_MAX   8       /* ops within one another that are looked at */
 #define PLAIN_WORK                                                                                 \
 	(ACTIVITY(COPY) | ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(POP) | ACTIVITY(SHIFT))
 
@@ -472,6 +474,75 @@ static bool take_memory(struct asking *a)
 	       a->compilers && hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
 }
 
+// How tiny ops share the time of the user's places.
+struct sharing {
+	uint64_t *op_ns;     // [op]: on CPUs, while it was the innermost
+	uint64_t *python_ns; // [place]: of the interpreter
+	double *calls;       // [place]: of tiny ops, by the part of each one's time
+};
+
+static void sharing_at_scope_end(struct sharing *s)
+{
+	free(s->op_ns);
+	free(s->python_ns);
+	free(s->calls);
+}
+
+static bool sharing_init(struct sharing *s, const struct asking *a)
+{
+	s->op_ns = calloc((size_t)ops_count(profile_ops(a->profile)) + 1, sizeof(*s->op_ns));
+	s->python_ns = calloc(a->answer->place_count + 1, sizeof(*s->python_ns));
+	s->calls = calloc(a->answer->place_count + 1, sizeof(*s->calls));
+	return s->op_ns && s->python_ns && s->calls;
+}
+
+static void share_calls(const struct asking *a, struct sharing *s)
+{
+	const struct activities *answer = a->answer;
+
+	for (size_t i = 0; i < answer->time_count; i++) // 0: none was open
+		if (profile_op(a->profile, answer->times[i].op))
+			s->op_ns[answer->times[i].op] += answer->times[i].ns[METRIC_ON_CPU];
+	for (size_t i = 0; i < answer->time_count; i++) {
+		const struct activity_time *time = &answer->times[i];
+		uint64_t ns = time->ns[METRIC_ON_CPU];
+		if (time->place == ACTIVITY_NO_PLACE || !ns)
+			continue;
+		if (time->doing & ACTIVITY(PYTHON))
+			s->python_ns[time->place] += ns;
+		const struct op *op = time->op ? profile_op(a->profile, time->op) : NULL;
+		const struct op_row *row =
+			op && time->doing & ACTIVITY(TINY) ? row_of(a, op) : NULL;
+		if (row)
+			s->calls[time->place] +=
+				(double)row->calls * (double)ns / (double)s->op_ns[time->op];
+	}
+}
+
+// A line of Python that calls many ops has the interpreter work for each of them. Where that took
+// less than it can, a library has called them within a call of the line's: they are that call's
+// cost, and no calls of the user's that could be fewer.
+static bool leave_tiny_of_libraries(struct asking *a)
+{
+	struct activities *answer = a->answer;
+	cleanup(sharing) struct sharing s = { 0 };
+
+	if (!profile_ops(a->profile))
+		return true;
+	if (!sharing_init(&s, a))
+		return false;
+	share_calls(a, &s);
+	for (size_t i = 0; i < answer->time_count; i++) {
+		uint32_t place = answer->times[i].place;
+		if (place == ACTIVITY_NO_PLACE || !answer->places[place].python)
+			continue;
+		double least = PASS_NS * s.calls[place];
+		if (least >= PASSES_NS && (double)s.python_ns[place] < least)
+			answer->times[i].doing &= ~ACTIVITY(TINY);
+	}
+	return true;
+}
+
 struct activities *activities_new(const struct scope *scope, const struct scope *wall,
                                   uint32_t critical, const struct op_rows *ops, struct error *err)
 {
@@ -494,7 +565,7 @@ struct activities *activities_new(const struct scope *scope, const struct scope 
 		take_node(&a, id);
 		ok = take_cells(&a, id);
 	}
-	if (ok)
+	if (ok && leave_tiny_of_libraries(&a))
 		return steal(answer);
 	error_set(err, ENOMEM, "could not tell what the program was doing");
 	return NULL;

@@ -441,6 +441,17 @@ static enum measured measure_syncs(const struct evidence *e, const struct rule *
 	                   finding->value, most->name, place);
 }
 
+// Nothing is made for a shape in these: they compute whatever size they are given.
+static bool has_no_plans(const struct op_row *row)
+{
+	static const enum op_provider plain[] = { OP_BLAS, OP_LAPACK, OP_MPI };
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		if (strcmp(row->provider, op_provider_name(plain[i])) == 0)
+			return true;
+	return false;
+}
+
 static uint32_t shapes_of(const struct evidence *e, const struct op_row *op)
 {
 	uint32_t count = 0;
@@ -466,7 +477,7 @@ static enum measured measure_shapes(const struct evidence *e, const struct rule 
 		return MEASURED_LACKS;
 	for (size_t i = 0; i < e->ops->count; i++) {
 		const struct op_row *row = &e->ops->rows[i];
-		if ((double)row->self_ns < HOT_SHARE * (double)all)
+		if ((double)row->self_ns < HOT_SHARE * (double)all || has_no_plans(row))
 			continue;
 		uint32_t shapes = shapes_of(e, row);
 		if (shapes <= finding->value)
@@ -505,7 +516,8 @@ const struct rule rules_ops[] = {
 	  .title = "tiny ops",
 	  .formula =
 	          "CPU time of the lines that call ops of less than 10 us, on average or in three "
-	          "of four calls, 10000 times and more, and not by another op of 0.1 ms and more, "
+	          "of four calls, 10000 times and more, and not by another op of 0.1 ms and more "
+	          "or by a library within one call of Python's, "
 	          "where they take longer than ops of 20 us and more, as a share of the critical "
 	          "thread's time, or of all CPU time where that is more",
 	  .why = "Calling an op takes longer than what it computes.",
@@ -611,7 +623,9 @@ const struct rule rules_ops[] = {
 	  .unit = UNIT_COUNT,
 	  .threshold = 10,
 	  .title = "one op with many shapes",
-	  .formula = "different shapes of one op that takes 5 % of the time in ops and more",
+	  .formula =
+	          "different shapes of one op, not of BLAS, LAPACK or MPI, that takes 5 % of the "
+	          "time in ops and more",
 	  .why = "Compiled code, plans and memory blocks are made for one shape; each new shape "
 	         "makes them anew.",
 	  .advice = "Pad to a few sizes, or batch inputs of similar size.",

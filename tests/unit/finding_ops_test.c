@@ -152,6 +152,26 @@ Test(finding_ops, tiny_ops_are_tiny_on_a_busy_machine_too)
 	}
 }
 
+// Python takes a while for each call: where it takes none, a library has made them within one call.
+Test(finding_ops, tiny_ops_that_a_library_calls_are_part_of_its_call)
+{
+	for (uint64_t ms = 0; ms <= 40; ms += 40) {
+		end();
+		begin();
+		uint32_t op = op_of(OP_BLAS, "dgemv_");
+		call_op(op, 1000000, 200);
+		add_in_op(op, 7, 300);
+		add(&f, 1, METRIC_ON_CPU, 500, "{step train.py:7} > factor@libc");
+		add(&f, 1, METRIC_ON_CPU, 200 - ms, "main a.c:3 > work a.c:5");
+		if (ms)
+			add(&f, 1, METRIC_ON_CPU, ms, "{step train.py:7}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "OP-TINY") != NULL, ms > 0, "%lu ms",
+		             (unsigned long)ms);
+	}
+}
+
 // What a line does beside them is more: to call fewer of them would not help.
 Test(finding_ops, tiny_ops_beside_long_ones_are_not_the_lines_trouble)
 {
@@ -409,9 +429,9 @@ Test(finding_ops, values_without_a_gpu)
 	cr_expect_eq(answer_of_rule(findings, "OP-SYNC")->state, RULE_UNKNOWN);
 }
 
-static void call_with_shapes(unsigned shapes)
+static void call_with_shapes(enum op_provider provider, const char *name, unsigned shapes)
 {
-	uint32_t op = op_of(OP_BLAS, "cblas_sgemm");
+	uint32_t op = op_of(provider, name);
 
 	for (unsigned i = 0; i < shapes; i++) {
 		const uint64_t details[] = { 100 + i, 100, 100 };
@@ -429,12 +449,20 @@ static void call_with_shapes(unsigned shapes)
 	finish(1000, 2);
 }
 
+// BLAS makes nothing for a shape.
+Test(finding_ops, shapes_for_which_nothing_is_made)
+{
+	call_with_shapes(OP_BLAS, "cblas_sgemm", 20);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "OP-SHAPES"));
+}
+
 Test(finding_ops, an_op_with_many_shapes)
 {
 	for (unsigned shapes = 10; shapes <= 11; shapes++) {
 		end();
 		begin();
-		call_with_shapes(shapes);
+		call_with_shapes(OP_TORCH, "aten::mm", shapes);
 		cleanup(findings) struct findings *findings = look(NULL);
 		const struct finding *finding = finding_of(findings, "OP-SHAPES");
 		cr_expect_eq(finding != NULL, shapes > 10, "%u", shapes);
