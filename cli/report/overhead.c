@@ -7,6 +7,7 @@
 #include "base/op.h"
 #include "cli/report/section.h"
 #include "merge/profile/profile.h"
+#include "merge/profile/run_overhead.h"
 #include "merge/query/query_called.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_ops.h"
@@ -38,8 +39,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct words *w, const cha
 
 uint64_t overhead_ns(const struct run *run)
 {
-	return run->collector_cpu_ns + run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns +
-	       run->hooks_cupti_ns;
+	return run->collector_cpu_ns + run_inside_ns(run);
 }
 
 // "12 ms (±3 ms)": what samples have found, with its 95 % interval.
@@ -141,7 +141,20 @@ void overhead_say(struct section *s)
 		add(&w, " in hooks of ops");
 		add_providers(profile, &w);
 	}
+	if (run->hooks_waits_ns) {
+		// A hook looks at the lock, for which it waits where the program would have.
+		add(&w, ", up to ");
+		add_sampled(profile, &w, run->hooks_waits_ns);
+		add(&w, " in hooks of locks and other waits");
+	}
 	if (run->hooks_cupti_ns)
 		add_cupti(profile, &w);
+	if (run->setup_ns)
+		add(&w, ", %s at starts of processes", format_duration(run->setup_ns).text);
+	if (run->kernel_ns)
+		add(&w, ", %s in the kernel for samples and threads",
+		    format_duration(run->kernel_ns).text);
+	if (run_inside_ns(run) - run->setup_ns - run->kernel_ns)
+		add(&w, ". Hooks are not in the times of those who called them");
 	section_say(s, "%s", w.text);
 }

@@ -13,6 +13,7 @@
 #include "cli/report/overhead.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
+#include "merge/profile/run_overhead.h"
 #include "merge/query/query_clock.h"
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_ops.h"
@@ -27,7 +28,6 @@
 #define MODULES_BRIEF   3 /* libraries in the one line of a report of one screen */
 #define LIMITS_BRIEF    3 /* and how many limits that has */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
-#define PROCESSES_MANY  100
 #define MODULE_SHARE    0.01             /* below this a library is not worth a line; -v: all */
 #define MEMORY_SHARE    0.01             /* nor bytes whose end is not known */
 #define UNSEEN_NS_MIN   NS_PER_SEC       /* shorter runs are asked for more work anyway */
@@ -47,7 +47,7 @@ static void say_figures(struct section *s, const struct run *run, const struct t
 	// Of a run of milliseconds the start and the end of sampling are most of it: not a rate.
 	if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %.1f %% (%s of CPU) %s ",
-		         percent_of(overhead_ns(run), cpu_ns),
+		         percent_of(overhead_ns(run), run_bare_ns(run, cpu_ns)),
 		         format_duration(overhead_ns(run)).text, dot);
 	else if (run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
@@ -470,12 +470,6 @@ static int say_all(struct section *s, struct error *err)
 	query_totals(s->report->profile, &all);
 	say_figures(s, run, totals);
 	overhead_say(s);
-	if (totals->processes >= PROCESSES_MANY)
-		section_say(
-			s,
-			"what each of the %s processes takes longer to start is not in that: see "
-			"bottleneck-ops(7)",
-			format_count(totals->processes).text);
 	say_rung(s, run);
 	if (run->rung == RUNG_PERF_USER)
 		say_callless(s, totals);

@@ -54,7 +54,10 @@ struct run {
 	uint64_t hooks_ops_ns, hooks_memory_ns; /* the same by hooks, as samples show it */
 	uint64_t hooks_ns[OP_PROVIDERS];        /* hooks_ops_ns by provider; [0]: of none */
 	uint64_t hooks_cupti_ns;                /* and in CUPTI, with its threads and ours */
-	uint64_t peak_rss_bytes;                /* largest of any process of the target */
+	uint64_t hooks_waits_ns;                /* and by hooks of locks and other waits */
+	uint64_t setup_ns;       /* and at starts, forks and ends of processes, in the agent */
+	uint64_t kernel_ns;      /* and in the kernel, by merge/record/prices.h; 0: not known */
+	uint64_t peak_rss_bytes; /* largest of any process of the target */
 	/* By system calls of the target and its children, sampler/proc/proc_io.h. */
 	uint64_t read_bytes, read_calls, write_bytes, write_calls;
 	uint32_t unseen_processes;

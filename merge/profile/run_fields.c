@@ -48,6 +48,9 @@ const struct run_field run_fields[] = {
 #define PROVIDER_WITHIN(id, number, name, owner, ...) // its are the owner's
 #include "base/providers.def"
 	FIELD(RUN_U64, hooks_cupti_ns),
+	FIELD(RUN_U64, hooks_waits_ns),
+	FIELD(RUN_U64, setup_ns),
+	FIELD(RUN_U64, kernel_ns),
 	FIELD(RUN_U64, peak_rss_bytes),
 	FIELD(RUN_U64, read_bytes),
 	FIELD(RUN_U64, read_calls),

@@ -13,6 +13,8 @@ static uint32_t owner_of(const char *section)
 {
 	if (strncmp(section, PREFIX, strlen(PREFIX)) != 0)
 		return 0;
+	if (strcmp(section + strlen(PREFIX), "setup") == 0)
+		return HOOKS_SETUP;
 	const struct provider *owner = provider_called(section + strlen(PREFIX));
 	return owner ? owner->id : 0;
 }
@@ -56,6 +58,61 @@ static bool is_allocator(const struct module *agent, const struct frame *entry)
 	return false;
 }
 
+// What the agent calls for itself, and never in place of the program: its syscall() jumps to
+// libc's, and leaves no frame.
+static bool is_service(const struct module *module, const struct frame *frame)
+{
+	static const char *const services[] = { "syscall", "getpid", "clock_gettime",
+		                                "__clock_gettime" };
+	char name[64] = "";
+
+	if (module->kind == MODULE_VDSO)
+		return true;
+	if (module->kind != MODULE_ELF)
+		return false;
+	elf_function_name(module, frame_lookup_address(*frame), name, sizeof(name));
+	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
+		if (strcmp(name, services[i]) == 0)
+			return true;
+	return strncmp(name, "__mem", strlen("__mem")) == 0; // __memcpy_avx_unaligned_erms, …
+}
+
+// The program runs: names are looked up once for each address, of which there are few.
+static bool serves(struct hooks *h, const struct modules *modules, const struct frame *frame)
+{
+	const struct module *module = modules_get(modules, frame->module);
+	struct hook_callee *known =
+		&h->callees[(frame->address ^ frame->address >> 7) % HOOKS_CALLEES];
+
+	if (!module)
+		return false;
+	if (known->module != frame->module || known->address != frame->address)
+		*known = (struct hook_callee){ frame->address, frame->module,
+			                       is_service(module, frame) };
+	return known->serves;
+}
+
+size_t hooks_depth(struct hooks *h, const struct modules *modules, uint32_t agent,
+                   const struct frame *frames, size_t count)
+{
+	size_t first = 0, depth = 0;
+
+	while (first < count && frames[first].module != agent)
+		first++;
+	if (first == count)
+		return 0;
+	if (!h->read)
+		read_sections(h, modules_get(modules, agent));
+	if (!first || serves(h, modules, &frames[first - 1]))
+		for (depth = first; depth < count && frames[depth].module == agent;)
+			depth++;
+	for (size_t i = count; i > first; i--)
+		if (frames[i - 1].module == agent &&
+		    owner_at(h, frame_lookup_address(frames[i - 1])) == HOOKS_SETUP)
+			return i > depth ? i : depth;
+	return depth;
+}
+
 void hooks_add(struct hooks *h, const struct module *agent, const struct frame *frames,
                size_t count, uint64_t ns)
 {
@@ -75,6 +132,15 @@ uint64_t hooks_ops_ns(const struct hooks *h)
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < OP_PROVIDERS; i++)
+		ns += h->ns[i];
+	return ns;
+}
+
+uint64_t hooks_all_ns(const struct hooks *h)
+{
+	uint64_t ns = h->cupti_ns;
+
+	for (size_t i = 0; i < sizeof(h->ns) / sizeof(h->ns[0]); i++)
 		ns += h->ns[i];
 	return ns;
 }

@@ -35,6 +35,7 @@ static void add_process(struct recorder *r, const struct process_event *event)
 	struct live_process *live = find_live(r, event->process);
 
 	profile_add_process(r->profile, event);
+	r->execs += live != NULL;
 	if (!live) {
 		if (!array_reserve(&r->live, &r->live_capacity, r->live_count + 1))
 			return; // then it is missing from a count in the limits
@@ -143,7 +144,8 @@ uint64_t recorder_hooks_ns(const void *recorder)
 {
 	const struct hooks *hooks = &((const struct recorder *)recorder)->hooks;
 
-	return hooks_ops_ns(hooks) + hooks->ns[OP_MALLOC] + hooks->cupti_ns;
+	// Starts of processes are no cheaper for fewer samples, and short ones need all of them.
+	return hooks_all_ns(hooks) - hooks->ns[HOOKS_SETUP];
 }
 
 // Whoever else may use CUPTI, the program's own work is not done there.
@@ -163,6 +165,26 @@ static bool is_cupti(struct recorder *r, const struct frame *frame)
 	return r->cupti == frame->module;
 }
 
+// How many frames from FIRST on, where user space begins, are the agent's and what it calls.
+static uint32_t agents_frames(struct recorder *r, const struct stack *stack, uint32_t first)
+{
+	for (uint32_t i = first; i < stack->count; i++)
+		if (is_agent(r, &stack->frames[i]))
+			return (uint32_t)hooks_depth(&r->hooks, r->modules, r->agent,
+			                             stack->frames + first, stack->count - first);
+	return 0;
+}
+
+// The stack without the agent's frames, to r->frames; returns how many there are. What is in its
+// hooks is CPU time that the program would not have taken, and none of those who called them.
+static uint32_t take_out(struct recorder *r, const struct stack *stack, uint32_t first, bool hook)
+{
+	if (!hook || stack->metric != METRIC_ON_CPU)
+		return leave_out_agent(r, stack->frames, stack->count, first, hook);
+	r->frames[0] = (struct frame){ .address = MARK_OURS, .kind = FRAME_MARK };
+	return 1;
+}
+
 static void add_whole_stack(struct recorder *r, const struct stack *stack)
 {
 	struct stack ours = *stack;
@@ -175,20 +197,18 @@ static void add_whole_stack(struct recorder *r, const struct stack *stack)
 		profile_add_stack(r->profile, stack);
 		return;
 	}
-	uint32_t begin = innermost(r, stack->frames, stack->count);
-	bool hook = begin < stack->count && is_agent(r, &stack->frames[begin]);
-	uint32_t first = begin;
+	uint32_t first = innermost(r, stack->frames, stack->count);
+	uint32_t begin = first + agents_frames(r, stack, first);
+	bool hook = begin > first;
 
-	if (!hook && begin < stack->count && stack->metric == METRIC_ON_CPU &&
-	    is_cupti(r, &stack->frames[begin]))
+	if (!hook && first < stack->count && stack->metric == METRIC_ON_CPU &&
+	    is_cupti(r, &stack->frames[first]))
 		r->hooks.cupti_ns += stack->weight_ns;
-	while (hook && begin < stack->count && is_agent(r, &stack->frames[begin]))
-		begin++;
 	// The time of handlers of ticks is known exactly, see struct sampler_status.
 	if (hook && stack->metric == METRIC_ON_CPU && !is_interrupted(stack, begin))
 		hooks_add(&r->hooks, modules_get(r->modules, r->agent), stack->frames + first,
 		          begin - first, stack->weight_ns);
-	ours.count = leave_out_agent(r, stack->frames, stack->count, first, hook);
+	ours.count = take_out(r, stack, first, hook);
 	ours.frames = r->frames;
 	profile_add_stack(r->profile, &ours);
 }
@@ -309,6 +329,7 @@ static void take(void *context, const struct sampled *what)
 		add_thread(r, what->thread);
 		return;
 	case SAMPLED_THREAD_END:
+		r->tasks++;
 		if (!is_own(r, what->thread_end->thread))
 			break;
 		return;

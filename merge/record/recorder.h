@@ -37,6 +37,8 @@ struct recorder {
 	size_t own_count, own_capacity;
 	struct live_process *live; /* who has not ended */
 	size_t live_count, live_capacity;
+	uint64_t tasks;     /* threads that have ended */
+	uint64_t execs;     /* of programs, but for the first */
 	struct hooks hooks; /* CPU time of stacks whose innermost code is the agent's */
 	struct traced traced;
 	struct recorded recorded; /* all is recorded, unless it is set up */

@@ -19,6 +19,7 @@
 #include "merge/record/machine.h"
 #include "merge/record/notes.h"
 #include "merge/record/op_wrapper.h"
+#include "merge/record/prices.h"
 #include "merge/record/recorder.h"
 #include "merge/record/surroundings.h"
 #include "sampler/proc/proc_io.h"
@@ -58,6 +59,12 @@ enum agent_role {
 	ROLE_KERNEL_TIME, // for whom the kernel worked, which perf events may not see
 	ROLE_SAMPLES      // everything
 };
+
+// What would be less than one in so many of the program's time is not measured, at prices that are
+// high; nor is anything where the report gives no percentage.
+#define PRICES_SHARE      100
+#define PRICES_CPU_NS_MIN (100 * NS_PER_MS)
+#define PRICE_NS_MAX      (2 * NS_PER_MS) // of a thread or an exec
 
 struct recording {
 	struct recording_options options;
@@ -390,6 +397,8 @@ static void take_sampler_facts(struct recording *r)
 	run->hooks_ops_ns = hooks_ops_ns(&r->recorder.hooks);
 	run->hooks_cupti_ns = r->recorder.hooks.cupti_ns;
 	run->hooks_memory_ns = r->recorder.hooks.ns[OP_MALLOC];
+	run->hooks_waits_ns = r->recorder.hooks.ns[OP_WAITS];
+	run->setup_ns = r->recorder.hooks.ns[HOOKS_SETUP];
 	memcpy(run->hooks_ns, r->recorder.hooks.ns, sizeof(run->hooks_ns));
 	run->unseen_processes = status->unseen_processes;
 	run->unseen_name = status->unseen_name;
@@ -544,6 +553,32 @@ void recording_end(struct recording *r, int status, const struct rusage *usage)
 	r->run.complete = true;
 }
 
+// What no sample shows. Where the agent has been seen to take more for its starts, that holds.
+static void tell_prices(struct recording *r)
+{
+	struct run *run = &r->run;
+	uint64_t tasks = r->recorder.tasks, execs = r->recorder.execs;
+	uint64_t worth_ns = run->target_cpu_ns / PRICES_SHARE;
+	struct prices_request request = {
+		.kernel = run->kernel_stacks,
+		.off_cpu = r->options.off_cpu,
+		.frequency_hz = r->others_hz,
+		.stack_bytes = r->options.stack_bytes,
+		.tasks = tasks * PRICE_NS_MAX > worth_ns,
+		.execs = execs * PRICE_NS_MAX > worth_ns,
+		.session = r->session,
+	};
+
+	if (run->rung > RUNG_PERF_USER || run->target_cpu_ns < PRICES_CPU_NS_MIN)
+		return;
+	struct prices prices = prices_measure(&request);
+	double samples = (double)run->target_cpu_ns * r->others_hz / (double)NS_PER_SEC;
+	run->kernel_ns = (uint64_t)(samples * (double)prices.sample) + tasks * prices.task;
+	// Samples put all that a short process did before its first one where that was taken.
+	if (execs && prices.exec)
+		run->setup_ns = execs * prices.exec;
+}
+
 int recording_finish(struct recording *r, struct error *err)
 {
 	const struct notes_facts facts = {
@@ -561,6 +596,7 @@ int recording_finish(struct recording *r, struct error *err)
 	notes_at_end(&r->notes, &facts);
 	r->run.notes = r->notes.text;
 	// The program is over: what this takes is none of its time.
+	tell_prices(r);
 	r->environment = surroundings_text(r->options.argv, r->modules, &r->run);
 	r->run.environment = r->environment;
 	return profile_set_run(r->profile, &r->run, err);

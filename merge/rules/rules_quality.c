@@ -4,6 +4,7 @@
 #include "base/origin.h"
 #include "base/rung.h"
 #include "base/share.h"
+#include "merge/profile/run_overhead.h"
 #include "merge/rules/evidence.h"
 #include "symbolize/symbolizer.h"
 
@@ -53,11 +54,23 @@ static bool cpus_were_full(const struct run *run, uint64_t target_ns)
 	        (double)(run->machine_busy_ns + run->machine_steal_ns) >= FULL_SHARE * whole);
 }
 
+// Hooks are taken out of the rows of those who called them.
+static const char *inflated(const struct run *run, uint64_t collector_ns)
+{
+	uint64_t rest = collector_ns + run->handlers_ns;
+
+	if (run->setup_ns >= rest && run->setup_ns >= run->kernel_ns)
+		return "the rows of exec, dynamic linking and exit";
+	if (run->kernel_ns >= rest)
+		return "the rows of code that starts threads";
+	return collector_ns >= run->handlers_ns ? "waits for a free CPU" : "all rows alike";
+}
+
 static enum measured measure_overhead(const struct evidence *e, const struct rule *rule,
                                       struct finding *finding)
 {
 	const struct run *run = e->run;
-	uint64_t cost = run->handlers_ns + run->hooks_ops_ns + run->hooks_memory_ns;
+	uint64_t cost = run->handlers_ns + run->setup_ns + run->kernel_ns;
 	uint64_t cpu =
 		run->target_cpu_ns > e->totals.on_cpu_ns ? run->target_cpu_ns : e->totals.on_cpu_ns;
 
@@ -69,18 +82,17 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 	bool full = cpus_were_full(run, cpu);
 	if (full)
 		cost += run->collector_cpu_ns;
-	finding->value = percent_of(cost, cpu);
+	finding->value = percent_of(cost, run_bare_ns(run, cpu));
 	if (full && run->collector_cpu_ns > cost / 2)
 		finding_advise(finding,
 		               "Most is bottleneck's own work, which found no idle CPU; "
 		               "reading a library's symbols is paid once. Leave it a CPU, run more "
 		               "work, or lower the sampling rate: -F 199.");
-	else if (run->hooks_ops_ns + run->hooks_memory_ns > cost / 2)
-		finding_advise(finding, "Most is in hooks of ops and allocations: disable "
-		                        "those that you do not need (--no-malloc, --no-torch, "
-		                        "--no-blas, --no-ops).");
-	return finding_say(finding, "profiling overhead: %.1f %% of the program's CPU time",
-	                   finding->value);
+	else if (run->setup_ns > cost / 2)
+		finding_advise(finding, "Most is at starts of processes: use --no-ops.");
+	return finding_say(finding,
+	                   "profiling overhead inflates %s: %.1f %% of the program's CPU time",
+	                   inflated(run, full ? run->collector_cpu_ns : 0), finding->value);
 }
 
 static enum measured measure_symbols(const struct evidence *e, const struct rule *rule,
@@ -223,9 +235,11 @@ const struct rule rules_quality[] = {
 	  .severe = 20,
 	  .whole_run = true,
 	  .title = "profiling overhead",
-	  .formula = "CPU time of sample handlers and of hooks, and, where the CPUs were busy "
-	             "(90 %), of bottleneck itself, divided by that of the program",
-	  .why = "Overhead inflates the code that is most expensive to instrument.",
+	  .formula = "CPU time that profiling adds to rows of the program (sample handlers, "
+	             "starts of processes, the kernel's work for samples and threads) and, where "
+	             "the CPUs were busy (90 %), of bottleneck itself, divided by that of the "
+	             "program without profiling; hooks are in no row but [bottleneck]",
+	  .why = "Overhead inflates the rows it falls into, so that they may rank too high.",
 	  .advice = "Lower the sampling rate: -F 199.",
 	  .source = "Linaro Performance Reports for the first, our choice for the second",
 	  .measure = measure_overhead },

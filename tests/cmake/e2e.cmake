@@ -60,6 +60,11 @@ add_executable(limited_spawns programs/limited_spawns.c)
 target_compile_definitions(limited_spawns PRIVATE _GNU_SOURCE)
 set_property(TEST e2e_limits APPEND PROPERTY ENVIRONMENT
              "LIMITED_SPAWNS=$<TARGET_FILE:limited_spawns>")
+add_executable(overhead_target programs/overhead_target.c)
+target_compile_options(overhead_target PRIVATE -g -O2)
+e2e(e2e_overhead overhead)
+set_property(TEST e2e_overhead APPEND PROPERTY ENVIRONMENT
+             "OVERHEAD_TARGET=$<TARGET_FILE:overhead_target>")
 add_executable(contender programs/contender.c)
 target_compile_definitions(contender PRIVATE _GNU_SOURCE)
 target_compile_options(contender PRIVATE -g -O2 -fopenmp)

@@ -91,6 +91,16 @@ static uint64_t recorded_cpu_ns(void)
 	return totals.on_cpu_ns;
 }
 
+// Whether all that has been recorded is in one row without a caller.
+static bool is_alone(void)
+{
+	const struct query all = { .by = BY_FUNCTION };
+	cleanup(call_tree) struct call_tree *tree = query_call_tree(profile, &all, 0, NULL);
+	const struct call_node *row = tree ? call_tree_root(tree)->child : NULL;
+
+	return row && !row->next && !row->child && row->self == row->total;
+}
+
 Test(recorder, samples_of_the_program_are_its_own)
 {
 	sample(1, 2 * MS, program, program);
@@ -113,6 +123,7 @@ Test(recorder, time_in_hooks_is_told_apart)
 	sample(1, 2 * MS, agent, program);
 	cr_expect(eq(u64, recorded_cpu_ns(), 1 * MS));
 	cr_expect(eq(u64, recorder.hooks.ns[0], 1 * MS)); // whose they are its file would say
+	cr_expect(is_alone(), "the caller has none of it");
 }
 
 Test(recorder, only_calls_of_the_range_are_recorded)

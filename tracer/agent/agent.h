@@ -9,6 +9,10 @@
  */
 #pragma once
 
+/* Of what the agent does for itself when a program begins, forks or ends: a sample below it is
+   its own, see tracer/hooks.ld.in. */
+#define AGENT_SETUP __attribute__((section(".text.agent_setup")))
+
 #include "tracer/agent/config.h"
 #include "tracer/agent/objects.h"
 #include "tracer/agent/rings.h"

@@ -35,7 +35,7 @@ static bool stopped;
 static void *std_thread;
 static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
-static void before_fork(void)
+AGENT_SETUP static void before_fork(void)
 {
 	int error = errno;
 	uint8_t untraced = agent_untraced;
@@ -48,7 +48,7 @@ static void before_fork(void)
 	errno = error;
 }
 
-static void after_fork(void)
+AGENT_SETUP static void after_fork(void)
 {
 	int error = errno;
 	uint8_t untraced = agent_untraced;
@@ -64,7 +64,7 @@ static void after_fork(void)
 	errno = error;
 }
 
-__attribute__((constructor)) void wrap_start(void)
+AGENT_SETUP __attribute__((constructor)) void wrap_start(void)
 {
 	static bool started;
 	const char *directory = getenv(PROTOCOL_ENV_DIRECTORY);
@@ -100,7 +100,7 @@ __attribute__((constructor)) void wrap_start(void)
 	errno = error;
 }
 
-__attribute__((destructor)) static void finish(void)
+AGENT_SETUP __attribute__((destructor)) static void finish(void)
 {
 	// A vfork child that calls exit() gets here in its parent's memory.
 	if (!agent.on || agent.pid != (uint32_t)getpid())
