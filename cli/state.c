@@ -16,6 +16,7 @@
 #define LAST_RUN "bottleneck/last.bneck"
 #define KALLSYMS "bottleneck/kallsyms"
 #define NAMES    "bottleneck/names"
+#define PRICES   "bottleneck/prices"
 
 // Whose PATH is, or would be: of what there is of it.
 static uid_t owner_of(const char *path)
@@ -108,6 +109,11 @@ int state_prepare(char *buffer, size_t size, struct error *err)
 int state_kallsyms(char *buffer, size_t size, struct error *err)
 {
 	return path_of(KALLSYMS, buffer, size, err) < 0 ? -1 : make_parents(buffer, err);
+}
+
+int state_prices(char *buffer, size_t size, struct error *err)
+{
+	return path_of(PRICES, buffer, size, err) < 0 ? -1 : make_parents(buffer, err);
 }
 
 int state_names(char *buffer, size_t size, struct error *err)

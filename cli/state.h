@@ -26,6 +26,9 @@ int state_prepare(char *buffer, size_t size, struct error *err);
 /* Where the kernel's list of functions is kept beside it (base/kallsyms_cache.h). */
 int state_kallsyms(char *buffer, size_t size, struct error *err);
 
+/* The file beside it for what recording costs (merge/record/prices.h). */
+int state_prices(char *buffer, size_t size, struct error *err);
+
 /* The directory beside it for names of functions of libraries (symbolize/names_cache.h). */
 int state_names(char *buffer, size_t size, struct error *err);
 

@@ -170,6 +170,7 @@ struct running {
 	char path[PATH_MAX];          // where the profile goes; "" if nowhere
 	char kernel_names[PATH_MAX];  // of the kernel's functions, kept from run to run
 	char names[PATH_MAX];         // the same of libraries
+	char prices[PATH_MAX];        // of what recording costs
 	char kept[PATH_MAX * 2 + 64]; // where the profile is, or why not; "" if nobody asked
 };
 
@@ -231,6 +232,8 @@ static int run_target(struct running *r, int *status, struct error *err)
 		options.kernel_names = r->kernel_names;
 	if (state_names(r->names, sizeof(r->names), NULL) == 0)
 		options.names = r->names;
+	if (state_prices(r->prices, sizeof(r->prices), NULL) == 0)
+		options.prices = r->prices;
 	r->recording = recording_new(&options, err);
 	if (!r->recording || job_open(&r->job, err) < 0 ||
 	    launch_start(&r->launch, argv, r->recording, &r->job, err) < 0)

@@ -25,6 +25,7 @@ struct prices_request {
 	uint32_t stack_bytes;
 	bool tasks, execs;             /* what there has been enough of to be worth it */
 	const struct session *session; /* NULL: there is no agent */
+	const char *kept; /* a file that keeps prices from run to run; NULL: none does */
 };
 
 /* In ns of CPU time; 0: not measured, or less than other work on the machine hides. */
@@ -33,7 +34,8 @@ struct prices {
 };
 
 /*
- * Takes some 30 ms to 150 ms, and never more than a second. All 0 where it cannot be measured. Not
- * in a thread with a real-time priority.
+ * Takes some 30 ms to 150 ms, and never more than a second; but what a run of the same program
+ * bottleneck with the same options has measured since the machine was started holds, for a day. All
+ * 0 where it cannot be measured. Not in a thread with a real-time priority.
  */
 struct prices prices_measure(const struct prices_request *request);

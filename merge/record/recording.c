@@ -63,7 +63,7 @@ enum agent_role {
 // What would be less than one in so many of the program's time is not measured, at prices that are
 // high; nor is anything where the report gives no percentage.
 #define PRICES_SHARE      100
-#define PRICES_CPU_NS_MIN (100 * NS_PER_MS)
+#define PRICES_CPU_NS_MIN (500 * NS_PER_MS)
 #define PRICE_NS_MAX      (2 * NS_PER_MS) // of a thread or an exec
 
 struct recording {
@@ -567,6 +567,7 @@ static void tell_prices(struct recording *r)
 		.tasks = tasks * PRICE_NS_MAX > worth_ns,
 		.execs = execs * PRICE_NS_MAX > worth_ns,
 		.session = r->session,
+		.kept = r->options.prices,
 	};
 
 	if (run->rung > RUNG_PERF_USER || run->target_cpu_ns < PRICES_CPU_NS_MIN)
