@@ -471,6 +471,8 @@ void wall_stack(struct wall *w, const struct wall_stack *stack)
 	                  : stack->metric == METRIC_OFF_RUNNABLE ? THREAD_READY
 	                                                         : THREAD_BLOCKED,
 	                  stack->metric, stack->node, (double)stack->weight_ns);
+	if (stack->metric == METRIC_OFF_OTHER)
+		h->unknown_ns += stack->weight_ns;
 	if (!exact ||
 	    (places->count && deque_last(places, struct place)->from_ns > stack->time_ns)) {
 		if (h == w->root && !on_cpu)
@@ -612,6 +614,7 @@ void wall_finish(struct wall *w, uint64_t now_ns)
 	}
 	if (!w->root)
 		return;
+	wall_take_out_woken(w);
 	for (int m = 0; m < METRIC_COUNT; m++)
 		wall_take_out_late(w, (enum metric)m, 0, w->root->ended_ns, UINT64_MAX);
 	tell_rest(w);

@@ -312,6 +312,8 @@ static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, ui
 		w->minus_ns[raw->cause] += to_ns - from_ns;
 		return;
 	}
+	if (raw->cause == METRIC_OFF_OTHER)
+		w->root->unknown_ns -= min_ns(to_ns - from_ns, w->root->unknown_ns);
 	wall_tell(w, &(struct wall_part){ .minus = true,
 	                                  .thread = w->root->number,
 	                                  .node = node,
@@ -322,13 +324,14 @@ static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, ui
 }
 
 // Of MOST_NS, what was taken out under METRIC, and where that is the cause of waits that had none
-// then, the rest of those. It may be that they were woken and had no CPU.
+// then, the rest of those. Time without a CPU is mostly of who had not been waiting before: see
+// wall_take_out_woken().
 static uint64_t taken_out(struct wall *w, enum metric metric, uint32_t node, uint64_t most_ns)
 {
 	const enum metric causes[] = { metric, METRIC_OFF_OTHER };
 	uint64_t left_ns = most_ns;
 
-	for (int i = 0; i < (node ? 2 : 1); i++) {
+	for (int i = 0; i < (node && metric != METRIC_OFF_RUNNABLE ? 2 : 1); i++) {
 		uint64_t ns = min_ns(w->minus_ns[causes[i]], left_ns);
 		w->minus_ns[causes[i]] -= ns;
 		left_ns -= ns;
@@ -342,6 +345,8 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 {
 	uint64_t ns = taken_out(w, metric, node, most_ns);
 
+	if (node && metric == METRIC_OFF_OTHER)
+		w->root->unknown_ns -= min_ns(ns, w->root->unknown_ns);
 	if (ns)
 		wall_tell(w, &(struct wall_part){ .minus = true,
 		                                  .thread = w->root->number,
@@ -350,6 +355,17 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 		                                  .from_ns = time_ns,
 		                                  .to_ns = time_ns,
 		                                  .weight_ns = (double)ns });
+}
+
+// At the end: waits without a cause that were taken out, and are not there under it, were of who
+// had been woken and had no CPU.
+void wall_take_out_woken(struct wall *w)
+{
+	uint64_t *unknown_ns = &w->minus_ns[METRIC_OFF_OTHER];
+	uint64_t woken_ns = *unknown_ns - min_ns(*unknown_ns, w->root->unknown_ns);
+
+	*unknown_ns -= woken_ns;
+	w->minus_ns[METRIC_OFF_RUNNABLE] += woken_ns;
 }
 
 static bool others_can_end(const struct raw *raw)

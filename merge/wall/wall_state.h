@@ -188,6 +188,7 @@ struct history {
 	} last_bin;           /* once it has many paths */
 	struct deque carries; /* struct carry */
 	struct loose loose[LOOSE_MAX];
+	uint64_t unknown_ns; /* of its stacks of waits without a cause: what was not taken out */
 };
 
 /* The last threads that left their CPUs. */
@@ -353,6 +354,7 @@ void wall_resolve(struct wall *w, bool force);
    never), MOST_NS of them. */
 void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint64_t time_ns,
                         uint64_t most_ns);
+void wall_take_out_woken(struct wall *w);
 
 /* wall_edges.c */
 

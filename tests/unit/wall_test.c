@@ -761,6 +761,43 @@ Test(wall, an_estimate_of_a_wait_is_what_is_told_beside_it)
 	wall_free(wall);
 }
 
+// Thread 1 waits for 10 ms, which it tells of and nobody looked at, runs for 1 ms and wants a CPU
+// for 20 ms. Only later it is known where.
+Test(wall, wanting_a_cpu_is_not_a_wait_that_nobody_looked_at)
+{
+	two_run();
+	uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 10; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS,
+	                                      METRIC_OFF_OTHER });
+	now += MS;
+	tell_wait_for_2(begin, begin + 10 * MS);
+	change(1, now - MS, THREAD_RUNS, THREAD_READY);
+	now += 20 * MS;
+	change(1, now - 20 * MS, THREAD_READY, THREAD_RUNS);
+	now += 100 * MS;
+	const struct {
+		enum metric metric;
+		uint32_t node;
+		uint64_t ms;
+	} late[] = { { METRIC_OFF_RUNNABLE, 5, 20 }, { METRIC_OFF_OTHER, 6, 10 } };
+	for (size_t i = 0; i < 2; i++)
+		wall_stack(wall, &(struct wall_stack){ .thread = 1,
+		                                       .node = late[i].node,
+		                                       .metric = late[i].metric,
+		                                       .time_ns = now,
+		                                       .weight_ns = late[i].ms * MS });
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 10, 0.1));
+	cr_expect(epsilon_eq(dbl, told[5] / MS, 0, 0.1));
+	cr_expect(epsilon_eq(dbl, told[6] / MS, -10, 0.1));
+	wall_free(wall);
+}
+
 // Without records of ends a child is missed some time after its parent goes on.
 Test(wall, a_child_that_is_missed_late_was_waited_for)
 {
