@@ -135,43 +135,101 @@ void contention_share(uint64_t ready_ns, struct contention_answer *answer)
 	critical->others_ns = left_ns - critical->own_ns;
 }
 
-int query_contention(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
-                     struct contention_answer *answer, struct error *err)
+// What is known by now of a part of the run.
+struct judging {
+	const struct profile *profile;
+	struct window window;
+	const struct demand *bins;
+	bool outnumbered;
+	uint32_t bin; // that comes next
+	struct contention_answer *answer;
+	double *own; // [bin]; NULL: it is not asked for
+};
+
+// CPU time that nobody had, as far as is known.
+static uint64_t idle_of(const struct stretch *s, const struct run *run)
+{
+	double busy_ns = s->busy_ns < ENDLESS ? fmax(s->busy_ns, s->on_cpu_ns) : s->on_cpu_ns;
+
+	return ns_whole(fmax(0, run->cpus * (s->wall_ns - s->throttled_ns) - busy_ns));
+}
+
+static void judge_bins(struct judging *j, struct stretch *s, uint64_t until_ns)
+{
+	struct contention_parts parts = { 0 };
+	uint32_t first = j->bin;
+
+	take_bins(j->profile, j->bins, &j->bin, &j->window, until_ns, s);
+	judge(s, profile_run(j->profile), j->outnumbered, &parts);
+	j->answer->idle_ns += idle_of(s, profile_run(j->profile));
+	j->answer->all.quota_ns += parts.quota_ns;
+	j->answer->all.own_ns += parts.own_ns;
+	j->answer->all.others_ns += parts.others_ns;
+	double all = (double)parts.quota_ns + (double)parts.own_ns + (double)parts.others_ns;
+	for (uint32_t i = first; j->own && all > 0 && i < j->bin; i++)
+		j->own[i] = (double)parts.own_ns / all;
+}
+
+static int judge_all(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct contention_answer *answer, double *own, struct error *err)
 {
 	const struct run *run = profile_run(p);
-	const struct window window = window_of(p, from_ns, to_ns);
 	uint64_t run_ns = profile_run_ns(p), end_ns = to_ns && to_ns < run_ns ? to_ns : run_ns;
-	bool outnumbered = profile_threads(p)->threads_seen > run->cpus;
-	struct account account;
-	uint32_t bin = window.first_bin;
 	uint64_t begin_ns = 0;
 
-	*answer = (struct contention_answer){ 0 };
-	if (query_account_in(p, from_ns, to_ns, &account, err) < 0)
-		return -1;
 	cleanup_free struct demand *bins = add_up(p);
 	cleanup_free struct contention *table = malloc(sizeof(*table));
 	if (!bins || !table)
 		return error_set(err, ENOMEM, "could not tell who had the CPUs");
+	struct judging j = { .profile = p,
+		             .window = window_of(p, from_ns, to_ns),
+		             .bins = bins,
+		             .outnumbered = profile_threads(p)->threads_seen > run->cpus,
+		             .answer = answer,
+		             .own = own };
+	j.bin = j.window.first_bin;
 	contention_parse(table, run->contention);
 	for (uint32_t i = 0; i < table->count; i++) {
 		const struct contention_row *row = &table->rows[i];
 		struct stretch s = stretch_of(row, begin_ns, from_ns, end_ns);
 		begin_ns = row->at_us * NS_PER_US;
 		// What came after the last row is its.
-		take_bins(p, bins, &bin, &window, i + 1 < table->count ? begin_ns : UINT64_MAX, &s);
-		judge(&s, run, outnumbered, &answer->all);
+		judge_bins(&j, &s, i + 1 < table->count ? begin_ns : UINT64_MAX);
 		answer->throttled_ns += ns_whole(s.throttled_ns);
 		if (s.wall_ns > 0)
 			answer->stalled_ns += row->stalled_us * NS_PER_US;
 	}
 	if (!table->count && end_ns > from_ns) {
 		struct stretch s = whole(run, from_ns, end_ns);
-		take_bins(p, bins, &bin, &window, UINT64_MAX, &s);
-		judge(&s, run, outnumbered, &answer->all);
+		judge_bins(&j, &s, UINT64_MAX);
 	}
+	return 0;
+}
+
+int query_contention(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                     struct contention_answer *answer, struct error *err)
+{
+	struct account account;
+
+	*answer = (struct contention_answer){ 0 };
+	if (query_account_in(p, from_ns, to_ns, &account, err) < 0 ||
+	    judge_all(p, from_ns, to_ns, answer, NULL, err) < 0)
+		return -1;
 	contention_share(account.ns[METRIC_OFF_RUNNABLE], answer);
 	return 0;
+}
+
+double *query_contention_own(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                             struct error *err)
+{
+	struct contention_answer answer = { 0 };
+	cleanup_free double *own = calloc(CELLS_BINS + 1, sizeof(*own));
+
+	if (!own) {
+		error_set(err, ENOMEM, "could not tell who had the CPUs");
+		return NULL;
+	}
+	return judge_all(p, from_ns, to_ns, &answer, own, err) < 0 ? NULL : steal(own);
 }
 
 size_t query_quota_groups(const struct run *run, struct quota_group groups[QUOTA_GROUPS])

@@ -30,6 +30,7 @@ struct contention_parts {
 struct contention_answer {
 	struct contention_parts critical; /* of the critical thread, query_account_in() */
 	struct contention_parts all;      /* of all threads together */
+	uint64_t idle_ns;                 /* CPU time of those that it may use that nobody had */
 	uint64_t throttled_ns;            /* by the clock, whether anybody wanted to run or not */
 	uint64_t stalled_ns;              /* some task of the group waited for memory */
 };
@@ -37,6 +38,11 @@ struct contention_answer {
 /* FROM_NS and TO_NS as in struct query. */
 int query_contention(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
                      struct contention_answer *answer, struct error *err);
+
+/* [bin of profile_cells()]: of the time that threads waited for a CPU in it, the part whose CPUs
+   other threads of the program had; 0 outside of the window. NULL on error; for free(). */
+double *query_contention_own(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                             struct error *err);
 
 /* The critical thread waited for READY_NS, as somebody knows better: its parts are of that. */
 void contention_share(uint64_t ready_ns, struct contention_answer *answer);

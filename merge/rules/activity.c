@@ -10,6 +10,7 @@
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_ops.h"
 #include "merge/rules/compiling.h"
+#include "merge/rules/queue.h"
 #include "merge/scope/idle.h"
 #include "merge/scope/scope.h"
 #include "merge/table/cells.h"
@@ -51,6 +52,7 @@ struct state {
 
 struct asking {
 	const struct scope *scope, *wall;
+	const struct queue *queue;
 	const struct profile *profile;
 	struct activities *answer;
 	struct hash places, times;
@@ -444,6 +446,7 @@ static bool take_cells(struct asking *a, uint32_t id)
 			continue;
 		time->ns[cell->metric] += ns;
 		a->answer->ns[cell->metric] += ns;
+		time->queue_ns += cell->metric == METRIC_ON_CPU ? queue_ns(a->queue, cell) : 0;
 		time->thread_cpu_ns += of_thread && cell->metric == METRIC_ON_CPU ? ns : 0;
 		time->critical_ns[cell->metric] += critical ? ns : 0;
 		a->answer->critical_ns[cell->metric] += critical ? ns : 0;
@@ -544,7 +547,8 @@ static bool leave_tiny_of_libraries(struct asking *a)
 }
 
 struct activities *activities_new(const struct scope *scope, const struct scope *wall,
-                                  uint32_t critical, const struct op_rows *ops, struct error *err)
+                                  uint32_t critical, const struct queue *queue,
+                                  const struct op_rows *ops, struct error *err)
 {
 	const struct profile *p = scope->profile;
 	cleanup(activities) struct activities *answer = calloc(1, sizeof(*answer));
@@ -554,6 +558,7 @@ struct activities *activities_new(const struct scope *scope, const struct scope 
 		.profile = p,
 		.answer = answer,
 		.critical = critical,
+		.queue = queue,
 		.ops = ops,
 	};
 	bool ok = answer && take_memory(&a);

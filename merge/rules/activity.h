@@ -26,6 +26,7 @@ struct error;
 struct op;
 struct op_row;
 struct op_rows;
+struct queue;
 struct scope;
 
 enum activity {
@@ -145,6 +146,7 @@ struct activity_time {
 	uint64_t ns[METRIC_COUNT];          /* of all threads */
 	uint64_t critical_ns[METRIC_COUNT]; /* of wall time, or else of the critical one */
 	uint64_t thread_cpu_ns;             /* of the critical thread itself, on CPUs */
+	double queue_ns; /* of the wall time that was waited for a CPU: see merge/rules/queue.h */
 };
 
 struct activities {
@@ -155,9 +157,11 @@ struct activities {
 };
 
 /* What was done in SCOPE; WALL is the same of wall time (QUERY_WALL), or NULL: then the time of the
-   thread in slot CRITICAL stands for it. OPS are what is known of the ops. NULL on error. */
+   thread in slot CRITICAL stands for it. QUEUE is of the same. OPS are what is known of the ops.
+   NULL on error. */
 struct activities *activities_new(const struct scope *scope, const struct scope *wall,
-                                  uint32_t critical, const struct op_rows *ops, struct error *err);
+                                  uint32_t critical, const struct queue *queue,
+                                  const struct op_rows *ops, struct error *err);
 void activities_free(struct activities *a);
 
 CLEANUP(activities, struct activities *, activities_free)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/rules/evidence.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/function_name.h"
 #include "base/origin.h"
@@ -8,6 +9,7 @@
 #include "base/share.h"
 #include "merge/gpu/gpu.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/rules/queue.h"
 #include "merge/scope/scope.h"
 
 #include <errno.h>
@@ -33,8 +35,12 @@ static int look_at_stacks(struct evidence *e, struct error *err)
 	    query_wall_account(e->profile, &e->query, &e->wall, err) < 0 ||
 	    (e->wall.ranks && scope_init(&wall, e->profile, &of_wall, err) < 0))
 		return -1;
-	e->activities =
-		activities_new(&scope, e->wall.ranks ? &wall : NULL, e->account.slot, e->ops, err);
+	const struct scope *of = e->wall.ranks ? &wall : NULL;
+	cleanup(queue) struct queue *queue =
+		queue_new(&scope, of, e->account.slot, &e->query, &e->contention, err);
+	if (!queue)
+		return -1;
+	e->activities = activities_new(&scope, of, e->account.slot, queue, e->ops, err);
 	e->functions = e->activities ? query_run(e->profile, &cpu, err) : NULL;
 	e->threads = e->functions ? query_run(e->profile, &threads, err) : NULL;
 	if (e->activities) // as far as the rules see that thread
@@ -151,8 +157,18 @@ uint64_t evidence_run_ns(const struct evidence *e)
 	return e->wall_ns > waited ? e->wall_ns - waited : 0;
 }
 
+uint64_t evidence_queue_ns(const struct evidence *e, activity_set doing)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++)
+		if (e->activities->times[i].doing & doing)
+			sum += e->activities->times[i].queue_ns;
+	return ns_whole(sum);
+}
+
 void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu_ns,
-                    struct finding *finding)
+                    uint64_t queue_ns, struct finding *finding)
 {
 	uint64_t all = e->activities->ns[METRIC_ON_CPU], run = evidence_run_ns(e);
 	double critical = share_of(critical_ns, run), cpu = share_of(cpu_ns, all > run ? all : run);
@@ -167,11 +183,15 @@ void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu
 	finding->share = finding->of_cpu ? cpu : critical;
 	if (finding->share > 1)
 		finding->share = 1;
-	// The CPU time of all threads is more than the wall time that it took. But no more can go
-	// than was measured, however long the run waited for CPUs meanwhile.
-	uint64_t measured = finding->of_cpu ? cpu_ns : critical_ns;
-	uint64_t most =
-		finding->of_cpu ? (uint64_t)(finding->share * (double)e->wall_ns) : e->wall_ns;
+	// What was waited for is known: the run would have waited less for CPUs, too. Else the CPU
+	// time of all threads is more than the wall time that it took; but no more can go than was
+	// measured, however long the run waited for CPUs meanwhile.
+	uint64_t measured = critical_ns + queue_ns, most = e->wall_ns;
+	if (finding->of_cpu && !e->wall.ranks) {
+		uint64_t part = (uint64_t)(finding->share * (double)e->wall_ns);
+		uint64_t other = cpu_ns < part ? cpu_ns : part;
+		measured = other > measured ? other : measured;
+	}
 	finding->saving_ns = measured < most ? measured : most;
 }
 

@@ -63,13 +63,17 @@ uint64_t evidence_doing(const struct evidence *evidence, activity_set doing, uin
    for that. */
 uint64_t evidence_run_ns(const struct evidence *evidence);
 
+/* What any of DOING made the run wait for CPUs (merge/rules/queue.h). */
+uint64_t evidence_queue_ns(const struct evidence *evidence, activity_set doing);
+
 /*
  * Sets FINDING's share, of what it is, and its saving: CRITICAL_NS of wall time where that ranks
- * code, else of the critical thread, and CPU_NS of all threads on CPUs, could go. The share is of
- * evidence_run_ns(), or of all CPU time if that is more of it.
+ * code, else of the critical thread, and CPU_NS of all threads on CPUs, could go, and with that
+ * QUEUE_NS of what was waited for CPUs. The share is of evidence_run_ns(), or of all CPU time if
+ * that is more of it.
  */
 void evidence_weigh(const struct evidence *evidence, uint64_t critical_ns, uint64_t cpu_ns,
-                    struct finding *finding);
+                    uint64_t queue_ns, struct finding *finding);
 
 /* What evidence_doing() is a part of: "wall time", "wall time of rank 2", "the time of the main
    thread". */

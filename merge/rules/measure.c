@@ -21,6 +21,7 @@
 
 struct heap_row {
 	uint64_t ns, most; // of a place; of one callee there
+	double queue_ns;   // what it made the run wait for CPUs
 	uint32_t callee;
 };
 
@@ -85,6 +86,7 @@ static struct heap_row *add_up(const struct evidence *e, const struct rule *rule
 		uint64_t ns = critical ? evidence_sum(time->critical_ns, metrics)
 		                       : evidence_sum(time->ns, metrics & 1u << METRIC_ON_CPU);
 		rows[place].ns += ns;
+		rows[place].queue_ns += metrics >> METRIC_ON_CPU & 1 ? time->queue_ns : 0;
 		if (ns > rows[place].most) {
 			rows[place].most = ns;
 			rows[place].callee = time->callee;
@@ -180,16 +182,18 @@ enum measured measure_doing(const struct evidence *e, const struct rule *rule,
 	cleanup_free struct heap_row *critical = add_up(e, rule, true);
 	cleanup_free struct heap_row *cpu = add_up(e, rule, false);
 	uint64_t critical_ns = 0, cpu_ns = 0;
+	double queue_ns = 0;
 
 	if (!critical || !cpu)
 		return finding_lacks(finding, "there is no memory");
 	for (size_t i = 0; i <= e->activities->place_count; i++) {
 		critical_ns += critical[i].ns;
+		queue_ns += critical[i].queue_ns;
 		cpu_ns += cpu[i].ns;
 	}
 	if ((critical_ns > cpu_ns ? critical_ns : cpu_ns) < evidence_least_ns(e))
 		return MEASURED_NOTHING;
-	evidence_weigh(e, critical_ns, cpu_ns, finding);
+	evidence_weigh(e, critical_ns, cpu_ns, ns_whole(queue_ns), finding);
 	// Who has the lock may have no CPU: on a busy machine waits are longer for that, and only
 	// their share of all time tells what could be saved.
 	if (rule->metrics == 1u << METRIC_OFF_LOCK && e->wall_ns) {

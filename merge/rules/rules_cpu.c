@@ -278,6 +278,19 @@ static enum measured measure_quota(const struct evidence *e, const struct rule *
 	                   run->quota_group ? run->quota_group : "?");
 }
 
+// With fewer threads the same work is left, for all CPUs: what can be saved at most is the time in
+// which they did none.
+static uint64_t wasted_by_crowd(const struct evidence *e)
+{
+	uint64_t wasted = e->contention.idle_ns, own = e->contention.critical.own_ns;
+
+	for (size_t i = 0; i < e->activities->time_count; i++)
+		if (e->activities->times[i].doing & (ACTIVITY(SPIN) | ACTIVITY(BARRIER)))
+			wasted += e->activities->times[i].ns[METRIC_ON_CPU];
+	wasted /= e->run->cpus;
+	return wasted < own ? wasted : own;
+}
+
 static enum measured measure_oversubscription(const struct evidence *e, const struct rule *rule,
                                               struct finding *finding)
 {
@@ -300,7 +313,7 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 	if (wall <= 0 || (double)waits_for_others(e) < MEET_SHARE * ready)
 		return MEASURED_NOTHING;
 	finding->value = ready / wall;
-	finding->saving_ns = e->contention.critical.own_ns;
+	finding->saving_ns = wasted_by_crowd(e);
 	finding->share = share_of(finding->saving_ns, e->wall_ns);
 	begin_at_place(finding, e);
 	const struct pool *pool = pool_of_threads(e);
@@ -436,7 +449,7 @@ static enum measured measure_imbalance(const struct evidence *e, const struct ru
 	double wanted = (double)(most + w.busiest->ready_ns) * w.count / (ready > 0 ? ready : 1);
 	if (wanted < finding->value)
 		finding->value = wanted > 1 ? wanted : 1;
-	evidence_weigh(e, (uint64_t)((double)most - average), 0, finding);
+	evidence_weigh(e, (uint64_t)((double)most - average), 0, 0, finding);
 	begin_at(finding, e, hottest(e));
 	return say_imbalance(finding, &w, kind->function);
 }
@@ -770,7 +783,7 @@ static void weigh_alone(const struct evidence *e, const struct parallel *paralle
 {
 	const struct wait_side *place = &parallel->alone;
 
-	evidence_weigh(e, ns, 0, finding);
+	evidence_weigh(e, ns, 0, 0, finding);
 	finding->value = 100 * finding->share;
 	finding_add(finding, &(struct finding_row){ .function = place->function,
 	                                            .file = place->file,
@@ -870,7 +883,7 @@ static enum measured say_process(const struct evidence *e, const struct parallel
 {
 	if (!parallel->process)
 		return MEASURED_NOTHING;
-	evidence_weigh(e, parallel->process_ns, 0, finding);
+	evidence_weigh(e, parallel->process_ns, 0, 0, finding);
 	finding->value = 100 * finding->share;
 	finding_advise(finding, "Start it earlier, beside other work, or split its work.");
 	return finding_say(

@@ -272,7 +272,7 @@ static enum measured measure_sleep(const struct evidence *e, const struct rule *
 	}
 	const struct activity_place *at = &e->activities->places[others.place];
 	const char *function = profile_string(e->profile, at->function);
-	evidence_weigh(e, others.sleep_ns < waited ? others.sleep_ns : waited, 0, finding);
+	evidence_weigh(e, others.sleep_ns < waited ? others.sleep_ns : waited, 0, 0, finding);
 	finding->value = 100 * finding->share;
 	finding_add(finding, &(struct finding_row){
 				     .function = function ? function : "?",

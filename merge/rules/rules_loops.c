@@ -3,6 +3,7 @@
 // (symbolize/loop/loop_fact.h).
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
@@ -35,6 +36,7 @@ struct loop_rows {
 	struct loop_row *rows;
 	size_t count, capacity;
 	uint64_t critical_ns, cpu_ns;
+	double queue_ns;
 };
 
 static void loop_rows_at_scope_end(struct loop_rows *loops)
@@ -47,6 +49,7 @@ static bool add_time(struct loop_rows *loops, const struct activity_time *time)
 	size_t at = 0;
 
 	loops->critical_ns += time->critical_ns[METRIC_ON_CPU];
+	loops->queue_ns += time->queue_ns;
 	loops->cpu_ns += time->ns[METRIC_ON_CPU];
 	while (at < loops->count && loops->rows[at].loop != time->loop)
 		at++;
@@ -247,7 +250,7 @@ static enum measured measure_loop(const struct evidence *e, const struct rule *r
 	if ((loops.critical_ns > loops.cpu_ns ? loops.critical_ns : loops.cpu_ns) <
 	    evidence_least_ns(e))
 		return MEASURED_NOTHING;
-	evidence_weigh(e, loops.critical_ns, loops.cpu_ns, finding);
+	evidence_weigh(e, loops.critical_ns, loops.cpu_ns, ns_whole(loops.queue_ns), finding);
 	add_rows(e, &loops, !finding->of_cpu, finding, &fact);
 	if (!finding->row_count)
 		return MEASURED_NOTHING;

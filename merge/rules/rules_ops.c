@@ -295,7 +295,8 @@ static enum measured measure_loader(const struct evidence *e, const struct rule 
 		return MEASURED_LACKS;
 	if (!row)
 		return MEASURED_NOTHING;
-	evidence_weigh(e, time_of_loader(e, row), 0, finding);
+	evidence_weigh(e, time_of_loader(e, row), 0,
+	               evidence_queue_ns(e, ACTIVITY(LOADER) | ACTIVITY(WORKER)), finding);
 	finding->value = 100 * finding->share;
 	finding_add(finding, &(struct finding_row){
 				     .function = row->function ? row->function : row->name,

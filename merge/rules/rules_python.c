@@ -267,7 +267,7 @@ static enum measured measure_lines(const struct evidence *e, const struct rule *
 	}
 	if (!sum)
 		return MEASURED_NOTHING;
-	evidence_weigh(e, sum, 0, finding);
+	evidence_weigh(e, sum, 0, 0, finding);
 	finding->value = 100 * finding->share;
 	add_line(e, best, &lines[best], sum, finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));

@@ -77,10 +77,11 @@ static uint64_t thread_life(const struct profile *p)
 }
 
 // The place is where they are started; the time also that of waiting for them.
-static void weigh(const struct evidence *e, uint64_t ns, struct finding *finding)
+static void weigh(const struct evidence *e, uint64_t ns, activity_set doing,
+                  struct finding *finding)
 {
 	finding->share = 0;
-	evidence_weigh(e, ns, 0, finding);
+	evidence_weigh(e, ns, 0, evidence_queue_ns(e, doing), finding);
 	finding->value = 100 * finding->share;
 }
 
@@ -149,7 +150,7 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	if (!finding->row_count)
 		measure_doing(e, rule, finding);
 	const uint64_t all = evidence_doing(e, rule->doing, OWN) + waited_for_children(e, rule);
-	weigh(e, without_work(e, all), finding);
+	weigh(e, without_work(e, all), rule->doing, finding);
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
@@ -183,7 +184,7 @@ static enum measured measure_threads(const struct evidence *e, const struct rule
 	if (!finding->row_count)
 		measure_doing(e, &joining, finding);
 	weigh(e, evidence_doing(e, rule->doing | ACTIVITY(JOIN), OWN) + waited_for_ends(e),
-	      finding);
+	      rule->doing | ACTIVITY(JOIN), finding);
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));

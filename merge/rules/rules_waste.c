@@ -93,7 +93,7 @@ static enum measured measure_scan(const struct evidence *e, const struct rule *r
 	}
 	if (cpu_ns < evidence_least_ns(e) || !cpu_ns)
 		return MEASURED_NOTHING;
-	evidence_weigh(e, critical_ns, cpu_ns, finding);
+	evidence_weigh(e, critical_ns, cpu_ns, evidence_queue_ns(e, rule->doing), finding);
 	finding->value = 100 * finding->share;
 	const struct activity_place *at = &a->places[best];
 	const char *function = profile_string(e->profile, at->function);
