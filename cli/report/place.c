@@ -225,6 +225,18 @@ struct place_sum place_busiest(const struct call_tree *tree,
 	return best;
 }
 
+struct place_sum place_sum_of(const struct call_tree *tree, const struct call_node *own)
+{
+	cleanup_free struct sums *sums = calloc(1, sizeof(*sums));
+	struct place_sum none = { 0 };
+
+	if (!sums)
+		return none;
+	sum_up(sums, call_tree_root(tree)->child, 0);
+	size_t count = sums->count, at = sum_of(sums, own);
+	return at < count ? sums->sums[at] : none;
+}
+
 #define OPS_MAX 256 // that share a function's time: what is in rarer ones is not much of it
 
 struct ops_of {

@@ -52,6 +52,10 @@ struct place_sum {
 struct place_sum place_busiest(const struct call_tree *tree,
                                bool (*counts)(const struct place_sum *sum));
 
+/* That of OWN's function, of this tree or another one of the same profile; nothing if it is not in
+   TREE. */
+struct place_sum place_sum_of(const struct call_tree *tree, const struct call_node *own);
+
 /* An op, and the self time of what was done in it and in no op within it. */
 struct place_op {
 	const char *name; /* borrowed from the tree; NULL: none was open */

@@ -56,6 +56,11 @@ struct verdict_facts {
 	const struct rows *cpu;   /* functions by self time on a CPU, all threads */
 	const struct rows *both;  /* the same, and waiting, as the tables have them */
 	const struct call_tree *cpu_tree;
+	struct crowd {
+		const struct rows *cpu; /* of all threads; NULL: nothing was waited for own ones */
+		const struct call_tree *tree;
+		uint64_t own_ns; /* of wall time, waited for CPUs that own threads had */
+	} crowd;
 	const struct call_tree *wait_tree; /* of the critical thread */
 	const struct op_rows *ops;         /* by self time */
 	const struct findings *findings;
@@ -378,16 +383,54 @@ static bool advise_apart(const struct verdict_facts *f, const struct finding *fi
 	return true;
 }
 
+// What code that had CPU_NS of all threads made the run wait for CPUs, as merge/rules/queue.h has
+// it for findings, but for the run as a whole.
+static double queue_of(const struct verdict_facts *f, uint64_t cpu_ns)
+{
+	return share_of(cpu_ns, f->crowd.cpu->all) * (double)f->crowd.own_ns;
+}
+
+static double queue_of_row(const struct verdict_facts *f, const struct row *row)
+{
+	for (size_t i = 0; f->crowd.cpu && i < f->crowd.cpu->count; i++) {
+		const struct row *other = &f->crowd.cpu->rows[i];
+		if (strcmp(other->name, row->name) == 0 && is_same(other->file, row->file) &&
+		    is_same(other->module, row->module))
+			return queue_of(f, other->self);
+	}
+	return 0;
+}
+
+static double queue_of_sum(const struct verdict_facts *f, const struct place_sum *sum)
+{
+	if (!f->crowd.cpu)
+		return 0;
+	struct place_sum all = place_sum_of(f->crowd.tree, sum->own);
+	return queue_of(f, all.self + all.below);
+}
+
 // How much of the run CPU_NS of all threads explain, as evidence_weigh() has it for findings.
-static double price_of(const struct verdict_facts *f, uint64_t cpu_ns)
+static double price_of(const struct verdict_facts *f, uint64_t cpu_ns, double queue_ns)
 {
 	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE], wall = f->run->wall_ns;
 	uint64_t run = wall > waited ? wall - waited : 0;
 
-	if (f->wall.ranks)
-		return (double)(cpu_ns < wall ? cpu_ns : wall);
+	if (f->wall.ranks) {
+		double price = (double)cpu_ns + queue_ns;
+		return price < (double)wall ? price : (double)wall;
+	}
 	double share = share_of(cpu_ns, f->all > run ? f->all : run) * (double)wall;
 	return share < (double)cpu_ns ? share : (double)cpu_ns;
+}
+
+static double price_of_row(const struct verdict_facts *f, const struct row *row)
+{
+	return price_of(f, row->self, queue_of_row(f, row));
+}
+
+static double price_of_sum(const struct verdict_facts *f, const struct place_sum *sum)
+{
+	return price_of(f, sum->self + sum->below, queue_of_sum(f, sum));
 }
 
 // Where findings are priced without waiting for a CPU, of which an op has its part.
@@ -459,12 +502,12 @@ static bool is_outranked(const struct verdict_facts *f, const struct finding *fi
 
 	if (f->run->samples < FEW_SAMPLES)
 		return false;
-	if (row && outranks(price_of(f, row->self), finding, is_at_row(f, finding, row)))
+	if (row && outranks(price_of_row(f, row), finding, is_at_row(f, finding, row)))
 		return true;
 	if (op && outranks(price_of_op(f, op), finding, is_at_op(finding, op)))
 		return true;
 	return asks_most(f, MORE_THAN, &sum) && !is_import(&sum) &&
-	       outranks(price_of(f, sum.self + sum.below), finding,
+	       outranks(price_of_sum(f, &sum), finding,
 	                is_in(finding, sum.own->name, sum.own->file));
 }
 
@@ -476,7 +519,7 @@ static bool beats_nameless(const struct verdict_facts *f, const struct finding *
 
 	return row && row->name[0] == '[' && row->module &&
 	       origin_is_foreign(row->module, row->file) &&
-	       (double)finding->saving_ns > price_of(f, row->self);
+	       (double)finding->saving_ns > price_of_row(f, row);
 }
 
 // The one that explains most. Of what is no fault by itself, such as imports, only what most of the
@@ -881,8 +924,8 @@ static bool hot_op(const struct verdict_facts *f, struct verdict *v)
 		return false;
 	double price = price_of_op(f, op);
 	bool asked = asks_most(f, MORE_THAN, &sum);
-	if ((row && price <= MORE_THAN * price_of(f, row->self)) ||
-	    (asked && price <= price_of(f, sum.self + sum.below)))
+	if ((row && price <= MORE_THAN * price_of_row(f, row)) ||
+	    (asked && price <= price_of_sum(f, &sum)))
 		return false;
 	place_words(op->file, op->line, NULL, place, sizeof(place));
 	say(v, "%s %% of the time is spent in the op %.80s%s%s.",
@@ -1128,6 +1171,36 @@ static void take_base(struct verdict_facts *f, const struct profile *profile, ui
 		snprintf(f->of, sizeof(f->of), "the CPU time");
 }
 
+struct crowd_answers {
+	struct rows *cpu;
+	struct call_tree *tree;
+};
+
+static void crowd_answers_at_scope_end(struct crowd_answers *a)
+{
+	rows_free(a->cpu);
+	call_tree_free(a->tree);
+}
+
+// What all threads did where the run waited for CPUs that they had.
+static int look_at_crowd(struct verdict_facts *f, const struct profile *profile,
+                         const struct view *view, struct crowd_answers *answers, struct error *err)
+{
+	struct contention_answer contention = f->contention;
+	struct query cpu = view_query(view, BY_FUNCTION, SORT_SELF);
+
+	contention_share(f->wall.ns[METRIC_OFF_RUNNABLE], &contention);
+	if (f->of_rank || !contention.critical.own_ns)
+		return 0;
+	cpu.on_cpu = true;
+	answers->cpu = query_run(profile, &cpu, err);
+	answers->tree = answers->cpu ? query_call_tree(profile, &cpu, 0.001, err) : NULL;
+	if (!answers->tree)
+		return -1;
+	f->crowd = (struct crowd){ answers->cpu, answers->tree, contention.critical.own_ns };
+	return 0;
+}
+
 int verdict_find(const struct profile *profile, const struct view *view,
                  const struct findings *findings, struct verdict *verdict, struct error *err)
 {
@@ -1137,6 +1210,7 @@ int verdict_find(const struct profile *profile, const struct view *view,
 		                   .totals = &totals,
 		                   .findings = findings };
 	struct query cpu = view_query(view, BY_FUNCTION, SORT_SELF);
+	cleanup(crowd_answers) struct crowd_answers crowd = { 0 };
 	char tid[16];
 
 	query_totals(profile, &totals);
@@ -1180,6 +1254,8 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	f.both = both_rows;
 	f.cpu_tree = cpu_tree;
 	f.wait_tree = wait_tree;
+	if (f.wall.ranks && look_at_crowd(&f, profile, view, &crowd, err) < 0)
+		return -1;
 	const struct finding *first = worst(&f);
 	f.second = first && is_outranked(&f, first) ? first : NULL;
 	size_t rule = 0;
