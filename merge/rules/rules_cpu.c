@@ -32,6 +32,9 @@
 	(1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_NET |                    \
 	 1u << METRIC_OFF_SLEEP | 1u << METRIC_OFF_FAULT)
 
+// On a CPU, until another thread has done something.
+#define WAITS_BUSILY (ACTIVITY(SPIN) | ACTIVITY(BARRIER) | ACTIVITY_OF_LOOP(WAIT))
+
 static double busy_cpus(const struct evidence *e)
 {
 	uint64_t run = evidence_run_ns(e);
@@ -111,8 +114,8 @@ static uint64_t waits_for_others(const struct evidence *e)
 		const struct activity_time *time = &e->activities->times[i];
 		if (!(time->doing & ACTIVITY(JOIN)))
 			locks += time->ns[METRIC_OFF_LOCK];
-		if (time->doing & (ACTIVITY(SPIN) | ACTIVITY(BARRIER)))
-			spins += time->ns[METRIC_ON_CPU];
+		if (time->doing & WAITS_BUSILY) // or would, if it had a CPU
+			spins += time->ns[METRIC_ON_CPU] + time->ns[METRIC_OFF_RUNNABLE];
 	}
 	for (size_t i = 0; i < e->threads->count; i++)
 		of_workers += is_worker(e, &e->threads->rows[i])
@@ -285,7 +288,7 @@ static uint64_t wasted_by_crowd(const struct evidence *e)
 	uint64_t wasted = e->contention.idle_ns, own = e->contention.critical.own_ns;
 
 	for (size_t i = 0; i < e->activities->time_count; i++)
-		if (e->activities->times[i].doing & (ACTIVITY(SPIN) | ACTIVITY(BARRIER)))
+		if (e->activities->times[i].doing & WAITS_BUSILY)
 			wasted += e->activities->times[i].ns[METRIC_ON_CPU];
 	wasted /= e->run->cpus;
 	return wasted < own ? wasted : own;
@@ -314,6 +317,8 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 		return MEASURED_NOTHING;
 	finding->value = ready / wall;
 	finding->saving_ns = wasted_by_crowd(e);
+	if (!finding->saving_ns && e->contention.critical.own_ns)
+		finding->saving_ns = 1; // the CPUs were never without work
 	finding->share = share_of(finding->saving_ns, e->wall_ns);
 	begin_at_place(finding, e);
 	const struct pool *pool = pool_of_threads(e);
@@ -1047,7 +1052,8 @@ const struct rule rules_cpu[] = {
 	  .title = "more threads than CPUs",
 	  .formula = "threads that run or could run, on average, by the CPUs that the program may "
 	             "use; only where it uses some of them itself, and where threads wait for each "
-	             "other, and not for an end alone",
+	             "other, and not for an end alone; what it could save is no more than the time "
+	             "that these CPUs were idle or threads spun on them",
 	  .why = "Runnable threads take the CPUs from each other, so that threads wait for others "
 	         "that are not running.",
 	  .advice = "Start one thread per CPU: OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, "

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Many more threads than CPUs, which wait for each other in every round.
+// Many more threads than CPUs, which wait for each other in every round, and spin: whoever spins
+// keeps a CPU from those that it waits for.
 #include "fault.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +12,7 @@
 #define ROUNDS 4
 #define WORK   240000000
 
-static pthread_barrier_t barrier;
+static atomic_uint arrived;
 static unsigned threads;
 static unsigned long sums[1024];
 
@@ -22,7 +24,9 @@ static void *work(void *argument)
 		for (unsigned i = WORK / threads; i; value = 5 * value + i--) // fault: CPU-OVERSUB
 			;
 		*sum += value & 1;
-		pthread_barrier_wait(&barrier);
+		atomic_fetch_add(&arrived, 1);
+		while (atomic_load(&arrived) < threads * (unsigned)(round + 1))
+			;
 	}
 	return NULL;
 }
@@ -32,7 +36,6 @@ static void run(unsigned count)
 	pthread_t *handles = (pthread_t *)calloc(count, sizeof(*handles));
 
 	threads = count;
-	pthread_barrier_init(&barrier, NULL, count);
 	for (unsigned i = 0; i < count; i++)
 		pthread_create(&handles[i], NULL, work, &sums[i]);
 	for (unsigned i = 0; i < count; i++)

@@ -119,6 +119,30 @@ Test(finding_cpu, more_threads_than_cpus)
 	cr_expect(finding_of(fired, "CPU-OVERSUB") != NULL);
 }
 
+// With fewer threads the same work keeps the CPUs as busy, for as long.
+Test(finding_cpu, more_threads_than_cpus_cost_no_more_than_cpus_were_idle_or_spun)
+{
+	threads_of(4, 500, 500, 500); // all of 2 CPUs for a second
+	threads_meet(4, 150, "run a.c:30 > meet a.c:32 > pthread_barrier_wait@libc");
+	add(&f, 1, METRIC_OFF_RUNNABLE, 600, "main a.c:3");
+	finish(1000, 2);
+	cleanup(findings) struct findings *busy = look(NULL);
+	cr_expect_null(finding_of(busy, "CPU-OVERSUB"));
+	end();
+	begin();
+	threads_of(4, 350, 350, 500);
+	add(&f, 13, METRIC_ON_CPU, 300, "run a.c:30 > spin a.c:33 > pthread_spin_lock@libc");
+	threads_meet(4, 150, "run a.c:30 > meet a.c:32 > pthread_barrier_wait@libc");
+	add(&f, 1, METRIC_OFF_RUNNABLE, 600, "main a.c:3");
+	finish(1000, 2);
+	cleanup(findings) struct findings *spins = look(NULL);
+	const struct finding *finding = finding_of(spins, "CPU-OVERSUB");
+	cr_assert(finding != NULL);
+	// 300 ms of 2 CPUs were idle, 300 ms were spun.
+	cr_expect_leq(finding->saving_ns, 300 * MS);
+	cr_expect_geq(finding->saving_ns, 290 * MS);
+}
+
 // As four programs that import NumPy, whose pool of threads has nothing to do.
 Test(finding_cpu, processes_that_work_side_by_side_do_not_wait_for_each_other)
 {
@@ -142,6 +166,67 @@ static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum th
 		                         state,  next,         METRIC_OFF_LOCK };
 
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
+}
+
+// Four threads from FROM_MS to TO_MS on two CPUs, two of which run at a time, in turns of 10 ms:
+// all sort. The first one is the main thread.
+static void crowd(uint64_t from_ms, uint64_t to_ms)
+{
+	const uint32_t threads[] = { 1, 2, 3, 4 };
+
+	for (uint64_t ms = from_ms; ms < to_ms; ms += 10)
+		for (uint32_t i = 0; i < 4; i++) {
+			bool runs = i % 2 == ms / 10 % 2;
+			f.now_ns = (ms + (runs ? 5 : 0)) * MS;
+			add(&f, threads[i], runs ? METRIC_ON_CPU : METRIC_OFF_RUNNABLE, 10,
+			    "main a.c:3 > put a.c:28 > qsort@libc");
+			tell_span(threads[i], ms, ms + 10, runs ? THREAD_RUNS : THREAD_READY,
+			          runs ? THREAD_READY : THREAD_RUNS);
+		}
+}
+
+static void alone(uint64_t from_ms, uint64_t to_ms)
+{
+	for (uint64_t ms = from_ms; ms < to_ms; ms += 10) {
+		f.now_ns = (ms + 5) * MS;
+		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > find a.c:10 > regcomp@libc");
+	}
+	tell_span(1, from_ms, to_ms, THREAD_RUNS, THREAD_READY);
+}
+
+// What was waited for CPUs is in the price of what had them: half of the crowded second is waited.
+// The first second has no part of that, and both are all of the wall time.
+Test(finding_cpu, a_price_has_what_its_code_made_the_run_wait_for_cpus)
+{
+	for (uint32_t i = 2; i <= 4; i++)
+		add_thread(&f, i, 1, 100 + i, "sorter");
+	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	alone(1000, 2000);
+	for (uint32_t i = 2; i <= 4; i++) {
+		f.now_ns = 1000 * MS;
+		add(&f, i, METRIC_OFF_LOCK, 1000, "pthread_cond_wait@libc");
+		tell_span(i, 1000, 2000, THREAD_BLOCKED, THREAD_READY);
+	}
+	crowd(2000, 3000);
+	profile_end_wall(f.profile, 3000 * MS);
+	// A second with one of the CPUs busy, and one with both.
+	const struct run run = { .start_ns = 1000 * MS,
+		                 .wall_ns = 2000 * MS,
+		                 .command = "app",
+		                 .cpus = 2,
+		                 .samples = 1000,
+		                 .contention = "1000000:0:0:1000000:0 2000000:0:0:2000000:0",
+		                 .off_cpu_exact = true };
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	cleanup(findings) struct findings *found = look(NULL);
+	const struct finding *sorts = finding_of(found, "CPU-SORT");
+	const struct finding *compiles = finding_of(found, "CPU-REGEX");
+
+	cr_assert(sorts && compiles);
+	cr_expect_float_eq((double)sorts->saving_ns / MS, 1000, 30);
+	cr_expect_float_eq((double)compiles->saving_ns / MS, 1000, 30);
+	cr_expect_leq(sorts->saving_ns + compiles->saving_ns, 2000 * MS);
 }
 
 static const char *other_stack = "flusher a.c:20 > other a.c:25";
