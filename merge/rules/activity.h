@@ -91,7 +91,7 @@ enum activity {
 	ACTIVITY_OBJECTS,   /* NumPy works on arrays whose elements are Python objects */
 	ACTIVITY_JOINED,    /* an op that makes one tensor of several */
 	ACTIVITY_GC,        /* Python's garbage collection */
-	ACTIVITY_BLAS,      /* an op of linear algebra */
+	ACTIVITY_BLAS,      /* an op of linear algebra, or a convolution */
 	ACTIVITY_TENSORS,   /* an op that copies tensors */
 	ACTIVITY_TINY,      /* an op whose calls take a few microseconds */
 	ACTIVITY_LONG,      /* an op that takes some times that itself, without those within it */

@@ -201,6 +201,11 @@ static const struct names table[] = {
 };
 
 static const char tensor_joins[] = "aten::cat|aten::stack";
+// What they copy is part of how they compute.
+static const char tensor_algebra[] =
+	"aten::conv*|aten::_conv*|aten::slow_conv*|aten::_slow_conv*|aten::thnn_conv*|"
+	"aten::mkldnn_conv*|aten::mkldnn_linear*|aten::_nnpack*|aten::mm|aten::bmm|aten::addmm|"
+	"aten::baddbmm|aten::matmul|aten::linear";
 static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";
 
 // Python's files are told by their ends.
@@ -338,5 +343,7 @@ activity_set activity_of_op(const struct op *op)
 		return ACTIVITY(JOINED);
 	if (op->provider == OP_TORCH && is_in(tensor_copies, op->name, strlen(op->name), NULL))
 		return ACTIVITY(TENSORS);
+	algebra |=
+		op->provider == OP_TORCH && is_in(tensor_algebra, op->name, strlen(op->name), NULL);
 	return algebra ? ACTIVITY(BLAS) : 0;
 }

@@ -933,7 +933,8 @@ const struct rule rules_cpu[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 25,
-	  .within = { "CPU-ALONE", "CPU-LOCK", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-POOR" },
+	  .within = { "CPU-ALONE", "CPU-LOCK", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-POOR", "CPU-SYS",
+	              "IO-WAIT", "IO-MESSAGES" },
 	  .title = "one pipeline stage limits the others",
 	  .formula =
 	          "wall time in which one place of the program was alone on the CPUs, while others "
@@ -964,7 +965,7 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "CPU-LOCK", "IO-WAIT", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-SYS", "CPU-ALONE",
-	              "CPU-STAGE" },
+	              "CPU-STAGE", "IO-MESSAGES" },
 	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "
@@ -1049,6 +1050,7 @@ const struct rule rules_cpu[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_RATIO,
 	  .threshold = 1.5,
+	  .within = { "CPU-SPIN", "CPU-SYS" },
 	  .title = "more threads than CPUs",
 	  .formula = "threads that run or could run, on average, by the CPUs that the program may "
 	             "use; only where it uses some of them itself, and where threads wait for each "

@@ -113,8 +113,9 @@ const struct rule rules_memory[] = {
 	  .title = "copying memory",
 	  .formula =
 	          "CPU time in memcpy and memmove, with the page faults there, and in allocating "
-	          "memory for copies of C++'s and Rust's objects, as a share of the critical "
-	          "thread's time, or of all CPU time",
+	          "memory for copies of C++'s and Rust's objects, but for copies within linear "
+	          "algebra and convolutions, as a share of the critical thread's time, or of all "
+	          "CPU time",
 	  .why = "A copy computes nothing.",
 	  .advice = "Pass a reference or a view; move instead of copying; grow a buffer by a "
 	            "factor, or allocate its final size at once.",
@@ -122,7 +123,7 @@ const struct rule rules_memory[] = {
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(COPY),
 	  .not_doing = ACTIVITY(READ) | ACTIVITY(WRITE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
-	               ACTIVITY(STRING_END) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	               ACTIVITY(STRING_END) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(BLAS),
 	  .metrics = ON_CPU },
 	{ .id = "MEM-LIMIT",
 	  .subject = RULES_MEMORY,

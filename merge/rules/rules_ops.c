@@ -507,7 +507,8 @@ const struct rule rules_ops[] = {
 	  .advice = "DataLoader(num_workers=...) prepares batches beside the training, as long as "
 	            "there are CPUs for it; " LESS_WORK,
 	  .source = "TensorBoard's plugin and XProf: input above 5 % of the step",
-	  .within = { "PY-INTERP", "IO-WAIT", "CPU-SYS", "MEM-COPY" },
+	  .within = { "PY-INTERP", "IO-WAIT", "CPU-SYS", "MEM-COPY", "CPU-LOCK", "CPU-HOLDER",
+	              "CPU-STAGE", "IO-MESSAGES" },
 	  .measure = measure_loader },
 	{ .id = "OP-TINY",
 	  .subject = RULES_OPS,

@@ -381,7 +381,7 @@ const struct rule rules_python[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 10,
-	  .within = { "PY-INTERP", "CPU-LOCK" },
+	  .within = { "PY-INTERP", "CPU-LOCK", "CPU-OVERSUB", "CPU-SYS" },
 	  .title = "threads wait for the GIL",
 	  .formula = "of the threads' lives, the share that was spent waiting for the GIL; the "
 	             "second largest one of all threads, where those of a process that live for "

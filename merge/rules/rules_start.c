@@ -212,7 +212,7 @@ const struct rule rules_start[] = {
 	            "process many pieces of work.",
 	  .source = "our choice",
 	  .measure = measure_processes,
-	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP" },
+	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP", "IO-OPEN", "IO-TINY" },
 	  .doing = ACTIVITY(SPAWN),
 	  .metrics = OWN },
 	{ .id = "CPU-THREADS",

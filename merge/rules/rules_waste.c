@@ -290,7 +290,7 @@ const struct rule rules_waste[] = {
 	            "things up in a set or dict, and use collections.deque for queues.",
 	  .source = "our choice",
 	  .measure = measure_quadratic,
-	  .within = { "CPU-SYS", "PY-INTERP", "MEM-COPY", "MEM-FAULT" },
+	  .within = { "CPU-SYS", "PY-INTERP", "MEM-COPY", "MEM-FAULT", "MEM-CHURN" },
 	  .doing = ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT),
 	  .not_doing = ACTIVITY(REGEX),
 	  .metrics = ON_CPU },

@@ -138,6 +138,8 @@ Test(finding_cpu, more_threads_than_cpus_cost_no_more_than_cpus_were_idle_or_spu
 	cleanup(findings) struct findings *spins = look(NULL);
 	const struct finding *finding = finding_of(spins, "CPU-OVERSUB");
 	cr_assert(finding != NULL);
+	cr_assert(finding_of(spins, "CPU-SPIN") != NULL);
+	cr_expect_str_eq(finding_of(spins, "CPU-SPIN")->covered->id, "CPU-OVERSUB");
 	// 300 ms of 2 CPUs were idle, 300 ms were spun.
 	cr_expect_leq(finding->saving_ns, 300 * MS);
 	cr_expect_geq(finding->saving_ns, 290 * MS);
@@ -374,6 +376,19 @@ Test(finding_cpu, a_stage_that_the_others_wait_for)
 	cr_expect_null(finding_of(shorter, "CPU-STAGE"));
 	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
 	cr_expect_null(finding_of(own_work, "CPU-STAGE"));
+}
+
+// Which system calls it takes to be slow is its own affair.
+Test(finding_cpu, a_slow_stage_comes_before_kernel_time)
+{
+	held_stack = "flusher a.c:20 > flush_log a.c:18 > do_syscall_64@kernel";
+	cleanup(findings) struct findings *found = hold(HELD_CONDITION, 900);
+	const struct finding *general = finding_of(found, "CPU-SYS");
+
+	cr_assert(general != NULL);
+	cr_expect_str_eq(general->covered->id, "CPU-STAGE");
+	cr_expect_str_eq(found->items[0].rule->id, "CPU-STAGE");
+	cr_expect_leq(general->saving_ns, 3000 * MS);
 }
 
 Test(finding_cpu, a_part_that_is_not_divided_among_threads)

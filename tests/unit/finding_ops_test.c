@@ -34,12 +34,12 @@ static void call_op(uint32_t op, unsigned calls, uint64_t ns)
 }
 
 // A stack in OP, which LINE of train.py has begun.
-static void add_in_op(uint32_t op, unsigned line, uint64_t ms)
+static void add_call_in_op(uint32_t op, unsigned line, const char *called, uint64_t ms)
 {
 	struct frame frames[3];
 	char stack[64];
 
-	snprintf(stack, sizeof(stack), "{step train.py:%u} > kernel@libc", line);
+	snprintf(stack, sizeof(stack), "{step train.py:%u} > %s@libc", line, called);
 	cr_assert_eq(frames_of(&f, stack, frames), 2);
 	frames[2] = frames[1];
 	frames[1] = (struct frame){ op, 0, FRAME_OP };
@@ -50,6 +50,11 @@ static void add_in_op(uint32_t op, unsigned line, uint64_t ms)
 	                                              .samples = 1,
 	                                              .count = 3,
 	                                              .frames = frames });
+}
+
+static void add_in_op(uint32_t op, unsigned line, uint64_t ms)
+{
+	add_call_in_op(op, line, "kernel", ms);
 }
 
 Test(finding_ops, without_ops_they_are_not_asked)
@@ -89,6 +94,31 @@ Test(finding_ops, ops_that_copy_and_ops_in_double_precision)
 	expect_op("OP-COPY", OP_TORCH, "aten::copy_");
 	expect_op("OP-DOUBLE", OP_BLAS, "dgemm_");
 	expect_op("OP-DOUBLE", OP_BLAS, "cblas_dgemm");
+}
+
+// As of a convolution that lays out its input anew.
+Test(finding_ops, what_linear_algebra_copies_is_its_own_work)
+{
+	static const struct {
+		enum op_provider provider;
+		const char *name;
+		bool copies;
+	} ops[] = { { OP_TORCH, "aten::conv2d", false },
+		    { OP_TORCH, "aten::_slow_conv2d_forward", false },
+		    { OP_BLAS, "dgemm_", false },
+		    { OP_TORCH, "aten::index", true } };
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		end();
+		begin();
+		uint32_t op = op_of(ops[i].provider, ops[i].name);
+		call_op(op, 10, NS_OF_CALL);
+		add_call_in_op(op, 7, "memmove", 1000);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "MEM-COPY") != NULL, ops[i].copies, "%s",
+		             ops[i].name);
+	}
 }
 
 Test(finding_ops, single_precision_is_none)

@@ -595,3 +595,44 @@ Test(finding, each_rule_says_all_that_explain_prints)
 			          rule->id, rule->within[w]);
 	}
 }
+
+// SPECIAL's rule says of itself, or of one that says so of itself, that it is within GENERAL.
+static bool is_part(const struct rule *special, const char *general, int depth)
+{
+	for (int i = 0; depth < 8 && i < RULE_WITHIN_MAX && special->within[i]; i++)
+		if (strcmp(special->within[i], general) == 0 ||
+		    is_part(rule_at(rule_find(special->within[i])), general, depth + 1))
+			return true;
+	return false;
+}
+
+Test(finding, no_rule_is_a_part_of_one_that_is_a_part_of_it)
+{
+	for (size_t i = 0; i < rule_count(); i++) {
+		const struct rule *rule = rule_at(i);
+		cr_expect(!is_part(rule, rule->id, 0), "%s", rule->id);
+		for (int k = 0; k < RULE_WITHIN_MAX && rule->within[k]; k++)
+			cr_expect(rule_find(rule->within[k]) < rule_count(), "%s: %s", rule->id,
+			          rule->within[k]);
+	}
+}
+
+// What is slow stands for what is seen of it.
+Test(finding, a_cause_stands_for_its_symptoms)
+{
+	static const char *const pairs[][2] = {
+		{ "CPU-STAGE", "CPU-SYS" },      { "CPU-STAGE", "IO-WAIT" },
+		{ "CPU-STAGE", "IO-MESSAGES" },  { "CPU-STAGE", "CPU-LOCK" },
+		{ "CPU-HOLDER", "CPU-LOCK" },    { "CPU-HOLDER", "CPU-SYS" },
+		{ "CPU-HOLDER", "IO-MESSAGES" }, { "CPU-OVERSUB", "CPU-SYS" },
+		{ "CPU-OVERSUB", "CPU-SPIN" },   { "CPU-QUOTA", "CPU-OVERSUB" },
+		{ "OP-LOADER", "CPU-HOLDER" },   { "OP-LOADER", "CPU-LOCK" },
+		{ "OP-LOADER", "CPU-SYS" },      { "PY-GIL", "CPU-LOCK" },
+		{ "PY-GIL", "CPU-OVERSUB" },     { "CPU-QUADRATIC", "MEM-CHURN" },
+		{ "CPU-SPAWN", "IO-OPEN" },      { "CPU-WAKE", "CPU-SYS" },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		cr_expect(is_part(rule_at(rule_find(pairs[i][0])), pairs[i][1], 0), "%s, %s",
+		          pairs[i][0], pairs[i][1]);
+}
