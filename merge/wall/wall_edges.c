@@ -96,6 +96,24 @@ uint32_t wall_node_of_wait(const struct history *h, const struct raw *raw)
 	return 0;
 }
 
+// Where H waited last, or does for the lock of TIMES.
+static uint32_t node_of_lock(const struct history *h, const struct edge_times *times)
+{
+	uint32_t node = 0;
+
+	for (size_t i = h->waits.count; i-- > 0;) {
+		const struct place *p = deque_at(&h->waits, struct place, i);
+		if (p->metric != METRIC_OFF_LOCK)
+			continue;
+		node = node ? node : p->node;
+		if (p->to_ns <= times->from_ns)
+			break;
+		if (p->from_ns < times->to_ns)
+			return p->node;
+	}
+	return node;
+}
+
 static uint64_t overlap(uint64_t from_a, uint64_t to_a, uint64_t from_b, uint64_t to_b)
 {
 	uint64_t from = max_ns(from_a, from_b), to = min_ns(to_a, to_b);
@@ -161,7 +179,8 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 {
 	struct wall_edge key = { .waiter = h->number,
 		                 .waiter_node = raw->spins ? node_of_spin(h, raw->from_ns)
-		                                           : wall_node_of_wait(h, raw),
+		                                : raw->ready && times ? node_of_lock(h, times)
+		                                                      : wall_node_of_wait(h, raw),
 		                 .holder = holder,
 		                 .resource = times            ? times->resource
 		                             : raw->signalled ? 0
@@ -182,11 +201,13 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 	if (!slot)
 		return 0;
 	slot->edge.guessed &= guessed;
+	// A part of a wait is no other one.
+	bool counts = !raw->ready || !slot->edge.count;
 	slot->edge.ns += ns;
-	slot->edge.count++;
+	slot->edge.count += counts;
 	slot->edge.longest_ns = max_ns(slot->edge.longest_ns, ns);
-	slot->lengths[bin_of(ns)]++;
-	tell_wait(w, slot, from_ns, to_ns, 1);
+	slot->lengths[bin_of(ns)] += counts;
+	tell_wait(w, slot, from_ns, to_ns, counts);
 	if (!v)
 		return (uint32_t)(slot - w->edges) + 1;
 	size_t i = array_search(v->samples.count, k,

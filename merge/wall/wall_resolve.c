@@ -306,10 +306,11 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
 // The run's own wait in RAW is not what the run waited for.
 static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, uint64_t to_ns)
 {
+	enum metric metric = raw->ready ? METRIC_OFF_RUNNABLE : (enum metric)raw->cause;
 	uint32_t node = wall_node_of_wait(w->root, raw);
 
 	if (!node) {
-		w->minus_ns[raw->cause] += to_ns - from_ns;
+		w->minus_ns[metric] += to_ns - from_ns;
 		return;
 	}
 	if (raw->cause == METRIC_OFF_OTHER)
@@ -317,7 +318,7 @@ static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, ui
 	wall_tell(w, &(struct wall_part){ .minus = true,
 	                                  .thread = w->root->number,
 	                                  .node = node,
-	                                  .metric = (enum metric)raw->cause,
+	                                  .metric = metric,
 	                                  .from_ns = from_ns,
 	                                  .to_ns = to_ns,
 	                                  .weight_ns = (double)(to_ns - from_ns) });
@@ -515,6 +516,49 @@ static void forget_edges(struct history *h, uint64_t before_ns)
 	deque_drop(&h->edges, old);
 }
 
+// Up to when another thread had not ended the wait that TIMES tells; 0: nobody is known to have.
+static uint64_t ended_ns(const struct history *h, const struct edge_times *times)
+{
+	for (uint32_t i = times->count; i-- > 0;) {
+		const struct wall_share *s = share_at(h, times, i);
+		if (s->thread && s->thread != WALL_NOBODY)
+			return min_ns(s->until_ns, times->to_ns);
+	}
+	return 0;
+}
+
+// Who has no CPU before its wait is ended could do nothing with one but wait: RAW, or its first
+// part, is made what it is. So a wait is whole where only estimates say when its thread was
+// blocked, too. False: its wait may not have been told yet.
+static bool find_wait(const struct wall *w, struct history *h, struct raw *raw, bool force)
+{
+	const struct process *p = wall_find_process(w, h->process);
+
+	if (!p || !p->tells_waits)
+		return true;
+	for (size_t i = 0; i < h->edges.count; i++) {
+		const struct edge_times *e = deque_at(&h->edges, struct edge_times, i);
+		uint64_t until_ns = ended_ns(h, e);
+		if (e->from_ns >= raw->to_ns)
+			break;
+		if (until_ns <= raw->from_ns || e->goes_on)
+			continue;
+		if (e->from_ns > raw->from_ns) {
+			raw->to_ns = e->from_ns;
+			return true;
+		}
+		raw->to_ns = min_ns(raw->to_ns, until_ns);
+		raw->state = THREAD_BLOCKED;
+		raw->cause = METRIC_OFF_LOCK;
+		raw->ready = true;
+		return true;
+	}
+	const struct edge_times *last =
+		h->edges.count ? deque_last(&h->edges, struct edge_times) : NULL;
+	return force || (last && last->to_ns >= raw->to_ns) ||
+	       !may_be_told(w, h, raw->to_ns, METRIC_OFF_LOCK);
+}
+
 // Resolves what can be. True if there was something.
 static bool resolve(struct wall *w, struct history *h, bool force)
 {
@@ -522,6 +566,8 @@ static bool resolve(struct wall *w, struct history *h, bool force)
 
 	while (h->raw.count) {
 		struct raw *first = deque_at(&h->raw, struct raw, 0), raw = *first;
+		if (raw.state == THREAD_READY && !find_wait(w, h, &raw, force))
+			break;
 		if (raw.state == THREAD_BLOCKED) {
 			if (!resolve_blocked(w, h, &raw, force))
 				break;
@@ -577,7 +623,11 @@ void wall_add_raw(struct wall *w, struct history *h, const struct raw *raw)
 
 	if (raw->to_ns <= raw->from_ns)
 		return;
-	if (!h->raw.count && raw->state != THREAD_BLOCKED) {
+	const struct process *p =
+		raw->state == THREAD_READY ? wall_find_process(w, h->process) : NULL;
+	bool waits = raw->state == THREAD_BLOCKED || (p && p->tells_waits);
+
+	if (!h->raw.count && !waits) {
 		wall_push(w, h,
 		          (struct piece){ .from_ns = raw->from_ns,
 		                          .to_ns = raw->to_ns,

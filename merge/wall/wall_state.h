@@ -89,6 +89,7 @@ struct raw {
 	uint64_t woken_ns; /* when GUESS has ended it, if it had no CPU at once; 0: not known */
 	bool signalled;    /* by a signal, which is no guess */
 	bool spins;        /* it had no CPU, to spin on */
+	bool ready;        /* it had none, to go on waiting: see wall_resolve.c */
 	uint8_t state, cause;
 };
 

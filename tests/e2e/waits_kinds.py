@@ -111,9 +111,9 @@ class WaitsKinds(Case):
         total = sum(int(row["total_ns"]) for row in rows)
         right = sum(int(row["total_ns"]) for row in rows if row["holder"] == holder)
         wrong = [] if total and right > 0.9 * total else [f"{right} of {total} ns: {rows}"]
-        # The truth is 0.8 and 0.9: estimates of who was blocked when, see above, fall short of it.
+        # The truth is 0.8 and 0.9, on an idle machine: what waits for a CPU overlaps with work.
         share = self.share(profile, holder)
-        return wrong + ([] if share > 0.4 else [f"{holder} {share:.3f}"])
+        return wrong + ([] if share > 0.6 else [f"{holder} {share:.3f}"])
 
     def test_what_processes_share_has_a_holder_on_each_rung(self):
         for rung in ("agent", "unprivileged, no perf events"):

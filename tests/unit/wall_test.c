@@ -798,6 +798,35 @@ Test(wall, wanting_a_cpu_is_not_a_wait_that_nobody_looked_at)
 	wall_free(wall);
 }
 
+// Thread 1 waits for 20 ms, of which it is taken to be ready to run for the first 8 ms,
+// and then for 5 ms more, when it has been woken.
+Test(wall, who_has_no_cpu_to_wait_on_waits_all_the_same)
+{
+	two_run();
+	uint64_t begin = now;
+	wall_wait(wall, &(struct wall_wait){ .thread = 2, .from_ns = now, .to_ns = now });
+	change(1, now, THREAD_RUNS, THREAD_READY);
+	for (int ms = 0; ms < 25; ms++) {
+		now += MS;
+		tick(2, 2, false);
+		if (ms == 7)
+			change(1, begin, THREAD_READY, THREAD_BLOCKED);
+		if (ms == 19)
+			change(1, begin + 8 * MS, THREAD_BLOCKED, THREAD_READY);
+	}
+	change(1, begin + 20 * MS, THREAD_READY, THREAD_RUNS);
+	tell_wait_for_2(begin, begin + 20 * MS);
+	for (int ms = 0; ms < 25; ms++) {
+		now += MS;
+		tick(1, 1, false);
+	}
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 20, 0.1));
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 20, 0.1));
+	wall_free(wall);
+}
+
 // Without records of ends a child is missed some time after its parent goes on.
 Test(wall, a_child_that_is_missed_late_was_waited_for)
 {
