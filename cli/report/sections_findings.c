@@ -89,6 +89,8 @@ static const struct section_column columns[] = {
 	{ "advice", .type = CELL_TEXT, .at = { 4, 0, 13, 13 }, .prose = true,
 	  FIELD(struct finding, advice) },
 	{ "covered_by", .type = CELL_TEXT, .at = { 0, 0, 14, 14 }, .make = make_covered_by },
+	{ "saving_margin_ns", .type = CELL_NS, .if_any = true, .at = { 0, 0, 15, 15 },
+	  .none = { 0, 0, 1, 1 }, FIELD(struct finding, saving_margin_ns) },
 };
 
 static void make_row_line(const struct section *s, const void *data, struct section_cell *cell)

@@ -38,7 +38,7 @@ struct owner {
 	const char *name, *kind, *why;
 	const char *file, *module;
 	uint32_t line;
-	uint64_t ns;
+	uint64_t ns, margin_ns;
 };
 
 static void make_owner_place(const struct section *s, const void *data, struct section_cell *cell)
@@ -56,17 +56,19 @@ static const struct section_column owner_columns[] = {
 	  FIELD(struct owner, ns) },
 	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 2, 2 },
 	  FIELD(struct owner, ns) },
-	{ "kind", .heading = "kind", .type = CELL_TEXT, .at = { 0, 3, 3, 3 },
+	{ "margin_ns", .heading = "\u00b1", .type = CELL_NS, .at = { 3, 3, 9, 9 },
+	  .none = { 1, 1, 1, 1 }, .if_any = true, FIELD(struct owner, margin_ns) },
+	{ "kind", .heading = "kind", .type = CELL_TEXT, .at = { 0, 4, 3, 3 },
 	  .none = { 0, 0, 0, 1 }, FIELD(struct owner, kind) },
-	{ "name", .heading = "what", .type = CELL_TEXT, .at = { 3, 4, 4, 4 }, .clip = CLIP_SYMBOL,
+	{ "name", .heading = "what", .type = CELL_TEXT, .at = { 4, 5, 4, 4 }, .clip = CLIP_SYMBOL,
 	  .room = 2, FIELD(struct owner, name) },
-	{ "place", .heading = "where", .type = CELL_PLACE, .at = { 4, 5, 0, 0 }, .clip = CLIP_START,
+	{ "place", .heading = "where", .type = CELL_PLACE, .at = { 5, 6, 0, 0 }, .clip = CLIP_START,
 	  .room = 1, .make = make_owner_place },
 	{ "file", .type = CELL_TEXT, .at = { 0, 0, 5, 5 }, FIELD(struct owner, file) },
 	{ "line", .type = CELL_COUNT, .at = { 0, 0, 6, 6 }, .none = { 1, 1, 1, 1 },
 	  FIELD(struct owner, line) },
 	{ "module", .type = CELL_TEXT, .at = { 0, 0, 7, 7 }, FIELD(struct owner, module) },
-	{ "why", .heading = "", .page_heading = "why", .type = CELL_TEXT, .at = { 5, 6, 8, 8 },
+	{ "why", .heading = "", .page_heading = "why", .type = CELL_TEXT, .at = { 6, 7, 8, 8 },
 	  .clip = CLIP_END, .room = 3, .if_any = true, FIELD(struct owner, why) },
 };
 
@@ -182,6 +184,16 @@ static int say_whose(struct report *r, const char **whose, struct error *err)
 	return 0;
 }
 
+// What of a row samples have found: all that waits are not known to have taken exactly.
+static uint64_t sampled_of(const struct report *r, const struct row *row)
+{
+	uint64_t ready = row->self_ns[METRIC_OFF_RUNNABLE];
+
+	return profile_run(r->profile)->off_cpu_exact ? row->self_ns[METRIC_ON_CPU]
+	       : row->self > ready                    ? row->self - ready
+	                                              : 0;
+}
+
 struct section *section_wall(struct report *r, struct error *err)
 {
 	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
@@ -200,21 +212,26 @@ struct section *section_wall(struct report *r, struct error *err)
 		return NULL;
 	struct owner *owners = report_take(r, (rows->count + 1) * sizeof(*owners));
 	size_t count = 0;
-	uint64_t contention = 0;
+	uint64_t contention = 0, sampled = 0;
 	s->all = s->unit_ns = rows->all;
 	SECTION_COLUMNS(s, owner_columns);
+	for (size_t i = 0; i < rows->count; i++)
+		sampled += sampled_of(r, &rows->rows[i]);
 	for (size_t i = 0; owners && i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
 		uint64_t ready = row->self_ns[METRIC_OFF_RUNNABLE];
 		contention += ready;
 		if (row->self > ready)
-			owners[count++] = (struct owner){ .name = row->name,
-				                          .kind = row_kind_words(row),
-				                          .file = row->file,
-				                          .module = row->module,
-				                          .line = (uint32_t)row->line,
-				                          .why = why_of(r, row, waits),
-				                          .ns = row->self - ready };
+			owners[count++] =
+				(struct owner){ .name = row->name,
+				                .kind = row_kind_words(row),
+				                .file = row->file,
+				                .module = row->module,
+				                .line = (uint32_t)row->line,
+				                .why = why_of(r, row, waits),
+				                .ns = row->self - ready,
+				                .margin_ns = query_sampling_margin(
+							r->profile, sampled_of(r, row), sampled) };
 	}
 	if (owners && contention && why_contention(r, contention, &owners[count], err) < 0)
 		return NULL;

@@ -2,6 +2,8 @@
 #include "merge/query/query_wall.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "merge/numbers/statistics.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/scope/keys.h"
@@ -22,6 +24,21 @@ uint64_t query_wall_ns(const struct profile *p)
 	for (uint32_t i = 0; i < t->cells.count; i++)
 		ns += cells_whole(&t->cells, &t->cells.cells[i]);
 	return ns;
+}
+
+uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t all_ns)
+{
+	struct totals totals;
+
+	query_totals(p, &totals);
+	if (!all_ns || !ns || !totals.on_cpu_ns || !profile_run(p)->samples)
+		return 0;
+	double weight_ns = (double)totals.on_cpu_ns / (double)profile_run(p)->samples;
+	double samples = (double)all_ns / weight_ns;
+	double share = ns < all_ns ? (double)ns / (double)all_ns : 1;
+	uint64_t count = samples < 1 ? 1 : (uint64_t)samples;
+	double half_ns = statistics_wilson(share, count).half * (double)all_ns;
+	return ns_whole(half_ns);
 }
 
 bool query_wall_rank(const struct profile *p, struct wall_rank *rank)

@@ -47,6 +47,14 @@ int query_wall_account(const struct profile *p, const struct query *query,
 struct rows *query_wall_owners(const struct profile *p, const struct query *query,
                                struct error *err);
 
+/*
+ * Half of the 95 % interval, in ns, of NS, of which samples have found that it is a part of ALL_NS,
+ * whose length is known: Wilson's of the share, for as many samples as ALL_NS has at the mean
+ * weight of a sample in the run. It says what sampling leaves open, not how runs differ. 0: without
+ * samples.
+ */
+uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t all_ns);
+
 /* The wall time of the whole run: of the first thread, and what stood for it while it waited.
    0: it is not known. */
 uint64_t query_wall_ns(const struct profile *p);

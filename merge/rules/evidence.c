@@ -13,6 +13,7 @@
 #include "merge/scope/scope.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -167,6 +168,21 @@ uint64_t evidence_queue_ns(const struct evidence *e, activity_set doing)
 	return ns_whole(sum);
 }
 
+// Samples say which part of CPU time a place had, and of what was waited for CPUs.
+static void weigh_margin(const struct evidence *e, uint64_t critical_ns, uint64_t cpu_ns,
+                         uint64_t queue_ns, struct finding *finding)
+{
+	const struct activities *a = e->activities;
+	uint64_t cpu_margin = query_sampling_margin(e->profile, cpu_ns, a->ns[METRIC_ON_CPU]);
+	uint64_t margin =
+		query_sampling_margin(e->profile, critical_ns, a->critical_ns[METRIC_ON_CPU]);
+
+	if (finding->of_cpu && !e->wall.ranks)
+		margin = cpu_margin;
+	double of_queue = (double)queue_ns * share_of(cpu_margin, cpu_ns);
+	finding->saving_margin_ns = cpu_ns ? ns_whole(hypot((double)margin, of_queue)) : 0;
+}
+
 void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu_ns,
                     uint64_t queue_ns, struct finding *finding)
 {
@@ -193,6 +209,7 @@ void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu
 		measured = other > measured ? other : measured;
 	}
 	finding->saving_ns = measured < most ? measured : most;
+	weigh_margin(e, critical_ns, cpu_ns, queue_ns, finding);
 }
 
 const char *evidence_whole(const struct evidence *e, const struct finding *finding, char *buffer,

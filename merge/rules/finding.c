@@ -66,6 +66,9 @@ static void ask(struct findings *f, const struct evidence *e, size_t index,
 		finding.saving_ns = e->wall_ns;
 	if (rule->part > 0)
 		finding.saving_ns = (uint64_t)(rule->part * (double)finding.saving_ns + 0.5);
+	if (rule->part > 0)
+		finding.saving_margin_ns =
+			(uint64_t)(rule->part * (double)finding.saving_margin_ns + 0.5);
 	answer->asked = true;
 	answer->value = finding.value;
 	if (!is_beyond(rule, finding.value, limit->threshold))

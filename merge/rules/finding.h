@@ -41,7 +41,9 @@ struct finding {
 	uint64_t saving_ns;      /* of the wall time of what was asked about, at most what is saved
 	                            without what was found: its rule's part of it; 0: none. Never more
 	                            than was measured of that */
-	const char *function;    /* where to begin; NULL if there is no such place */
+	uint64_t saving_margin_ns; /* half of its 95 % interval, as far as samples found it; 0: it
+	                              comes from no samples. See query_sampling_margin() */
+	const char *function;      /* where to begin; NULL if there is no such place */
 	const char *file;
 	int line;
 	char fact[400];   /* a sentence without its period */

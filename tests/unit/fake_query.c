@@ -736,6 +736,13 @@ int query_wall_account(const struct profile *p, const struct query *query,
 	return 0;
 }
 
+uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t all_ns)
+{
+	(void)p;
+	(void)all_ns;
+	return ns / 20;
+}
+
 bool query_wall_rank(const struct profile *p, struct wall_rank *rank)
 {
 	(void)rank;
