@@ -15,9 +15,16 @@ void text_heading(const struct text *text, const char *name, const char *note)
 	terminal_print(t, text->out, "%s", name);
 	fputs(terminal_style(t, STYLE_PLAIN), text->out);
 	if (note && *note) {
-		fprintf(text->out, "  %s", terminal_style(t, STYLE_DIM));
-		terminal_print(t, text->out, "%s", note);
+		// A note that does not fit beside the name stands below it.
+		bool fits = format_width(name) + 2 + format_width(note) <= (size_t)t->width;
+		fprintf(text->out, "%s  %s", fits ? "" : "\n", terminal_style(t, STYLE_DIM));
+		if (fits)
+			terminal_print(t, text->out, "%s", note);
+		else
+			terminal_wrap(t, text->out, note, 2, 4);
 		fputs(terminal_style(t, STYLE_PLAIN), text->out);
+		if (!fits)
+			return;
 	}
 	fputc('\n', text->out);
 }
