@@ -3,11 +3,11 @@
 #include "cli/text/text.h"
 
 #include "base/error.h"
+#include "cli/report/cell_words.h"
 #include "cli/report/section.h"
 #include "cli/table.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,118 +18,13 @@
 #define LIST_INDENT 5    /* of paragraphs, where the terminal is too narrow for columns */
 #define PROSE_WIDTH 40   /* that a paragraph has beside columns at least */
 #define WORDS_BYTES 2048 /* of a number, a place, parts, or a name in a tree */
-#define COMMAS_MAX  1e8  /* whole numbers up to here are printed as they are */
-#define PREFIX_MAX  1e18 /* and up to here with a prefix */
 
 struct layout {
 	const struct text *text;
 	const struct section *s;
-	struct time_unit unit, beside;
 	bool shown[COLUMNS_MAX];
 	bool ties[COLUMNS_MAX]; // a mark of a tied cell was printed there
 };
-
-static struct short_text format_ns(const struct layout *layout, const struct section_column *c,
-                                   uint64_t ns)
-{
-	struct short_text out;
-
-	switch (c->form) {
-	case FORM_OWN:
-		return format_time(ns, format_time_unit(ns));
-	case FORM_DURATION:
-		return format_duration(ns);
-	case FORM_MOMENT:
-		snprintf(out.text, sizeof(out.text), "%.3f s", (double)ns / 1e9);
-		return out;
-	case FORM_BESIDE:
-		return format_time(ns, layout->beside);
-	default:
-		return format_time(ns, layout->unit);
-	}
-}
-
-static struct short_text format_size(double size)
-{
-	struct short_text out;
-
-	if (size < COMMAS_MAX && size == floor(size))
-		return format_count((uint64_t)size);
-	if (size >= COMMAS_MAX && size < PREFIX_MAX)
-		return format_scaled(size);
-	snprintf(out.text, sizeof(out.text), "%.4g", size);
-	return out;
-}
-
-static struct short_text format_number(const struct section_column *c, double number)
-{
-	struct short_text out;
-
-	if (c->form == FORM_ANY)
-		snprintf(out.text, sizeof(out.text), "%s%.30s", number < 0 ? "-" : "",
-		         format_size(fabs(number)).text);
-	else
-		snprintf(out.text, sizeof(out.text), c->form == FORM_DECIMAL ? "%.1f" : "%.3g",
-		         number);
-	return out;
-}
-
-static void put_margin(const struct layout *layout, const struct section_column *c,
-                       const struct section_cell *cell, char *buffer, size_t size)
-{
-	snprintf(buffer, size, "%s%s%.1f", cell->flags & CELL_TIED ? "~" : "",
-	         c->form == FORM_DECIMAL ? "" : layout->text->terminal.plus_minus,
-	         100 * cell->number);
-}
-
-static void put_value(const struct layout *layout, const struct section_column *c,
-                      const struct section_cell *cell, char *buffer, size_t size)
-{
-	struct short_text out = { "" };
-
-	switch (c->type) {
-	case CELL_TEXT: // it is its own words
-	case CELL_ROWS:
-	case CELL_ROW:
-	case CELL_SERIES:
-		break;
-	case CELL_PLACE:
-		place_words(cell->place.file, cell->place.line, cell->place.module, buffer, size);
-		return;
-	case CELL_MARGIN:
-		put_margin(layout, c, cell, buffer, size);
-		return;
-	case CELL_NS:
-		out = format_ns(layout, c, cell->count);
-		break;
-	case CELL_BYTES:
-		out = format_bytes(cell->count);
-		break;
-	case CELL_COUNT:
-		out = c->form == FORM_SCALED ? format_scaled((double)cell->count)
-		                             : format_count(cell->count);
-		break;
-	case CELL_INTEGER:
-		snprintf(out.text, sizeof(out.text), "%lld", (long long)cell->integer);
-		break;
-	case CELL_LABEL:
-		snprintf(out.text, sizeof(out.text), "%llu", (unsigned long long)cell->count);
-		break;
-	case CELL_NUMBER:
-		out = format_number(c, cell->number);
-		break;
-	case CELL_FRACTION:
-		snprintf(out.text, sizeof(out.text), "%.0f %%", cell->number * 100);
-		break;
-	case CELL_SHARE:
-		out = format_percent(cell->share.part, cell->share.all);
-		break;
-	case CELL_BOOL:
-		snprintf(out.text, sizeof(out.text), "%s", cell->yes ? "yes" : "no");
-		break;
-	}
-	snprintf(buffer, size, "%s", out.text);
-}
 
 // As many of its parts as have room in the line, but one at least.
 static void put_parts(const struct layout *layout, const struct section_column *c, const char *text,
@@ -176,13 +71,10 @@ static const char *cell_words(const struct layout *layout, const struct section_
 	else if (c->type == CELL_TEXT)
 		return cell->text;
 	else
-		put_value(layout, c, cell, buffer, size);
+		cell_value_words(layout->s, c, cell,
+		                 &(struct cell_style){ layout->text->terminal.plus_minus }, buffer,
+		                 size);
 	return buffer;
-}
-
-static bool is_number(const struct section_column *c)
-{
-	return c->right || (c->type != CELL_TEXT && c->type != CELL_PLACE && c->type != CELL_BOOL);
 }
 
 char *text_signs(const struct terminal *t, const char *words)
@@ -340,9 +232,9 @@ static int print_table(struct layout *layout, struct error *err)
 			continue;
 		put_heading(layout, i, headings[count], sizeof(headings[count]));
 		columns[count] = (struct column){ .title = headings[count],
-			                          .kind = is_number(c) ? COLUMN_NUMBER
-			                                  : c->room    ? COLUMN_TEXT
-			                                               : COLUMN_WORD,
+			                          .kind = cell_is_number(c) ? COLUMN_NUMBER
+			                                  : c->room         ? COLUMN_TEXT
+			                                                    : COLUMN_WORD,
 			                          .clip = c->clip,
 			                          .share = c->room };
 		count++;
@@ -497,8 +389,6 @@ static int print_section(const struct text *text, const struct section *s, struc
 	struct layout layout = {
 		.text = text,
 		.s = s,
-		.unit = format_time_unit(s->unit_ns),
-		.beside = format_time_unit(s->beside_ns),
 	};
 
 	if (!s->shown)
