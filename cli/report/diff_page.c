@@ -2,9 +2,12 @@
 // What is different from another run, for a page: the tables of bottleneck diff.
 #include "cli/report/graphs.h"
 
+#include "base/error.h"
 #include "cli/report/diff_report.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
+
+#include <errno.h>
 
 #define CONFIDENCE  0.95
 #define SHARE_MIN   0.002 // of all time, in either run
@@ -105,7 +108,7 @@ struct pair {
 	struct diff_report report;
 };
 
-static int find(struct report *r, struct diff_report *report, struct error *err)
+static int fill(struct report *r, struct diff_report *report, struct error *err)
 {
 	struct diff_query query = { .confidence = CONFIDENCE, .min_share = SHARE_MIN };
 
@@ -121,19 +124,24 @@ static int find(struct report *r, struct diff_report *report, struct error *err)
 		if (!report->tables[query.by])
 			return -1;
 	}
+	if (diff_report_count(report, err) < 0)
+		return -1;
 	diff_report_differ(report);
 	diff_report_conclude(report);
 	return 0;
 }
 
-static struct pair *pair_of(struct report *r, const struct profile *base)
+// Of BASE and the run of R. NULL on error.
+static struct pair *pair_of(struct report *r, const struct profile *base, struct error *err)
 {
 	static const char *const path = "";
 	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
 	struct pair *pair = report_take(r, sizeof(*pair));
 
-	if (!pair)
+	if (!pair) {
+		error_set(err, ENOMEM, "could not compare the runs");
 		return NULL;
+	}
 	pair->run = profile_run(base);
 	pair->parts[0] = (struct diff_part){ base, query, r->view->steps };
 	pair->parts[1] = (struct diff_part){ r->profile, query, r->view->steps };
@@ -144,9 +152,18 @@ static struct pair *pair_of(struct report *r, const struct profile *base)
 		.next = &pair->sides[1],
 		.base_paths = &path,
 		.next_paths = &path,
+		.top = r->view->top,
 		.confidence = CONFIDENCE,
 	};
-	return pair;
+	return fill(r, &pair->report, err) < 0 ? NULL : pair;
+}
+
+const struct diff_report *diff_report_of(struct report *r, const struct profile *base,
+                                         struct error *err)
+{
+	const struct pair *pair = pair_of(r, base, err);
+
+	return pair ? &pair->report : NULL;
 }
 
 static void make_command(const struct section *s, const void *pair, struct section_cell *cell)
@@ -202,15 +219,14 @@ static const struct section_column columns[] = {
 
 struct section *section_diff(struct report *r, const struct profile *base, struct error *err)
 {
-	struct pair *pair = pair_of(r, base);
+	const struct pair *pair = pair_of(r, base, err);
 	struct section *s = section_new(r, "diff", NULL), **next = &s->next;
 
-	if (pair && find(r, &pair->report, err) < 0)
+	if (!pair)
 		return NULL;
 	SECTION_COLUMNS(s, columns);
-	if (pair)
-		section_row(s, pair);
-	for (size_t i = 0; pair && i < TABLES; i++) {
+	section_row(s, pair);
+	for (size_t i = 0; i < TABLES; i++) {
 		const struct diff *diff = pair->report.tables[tables[i].by];
 		if (!diff)
 			continue;
