@@ -16,7 +16,8 @@
 	X(collapsed)                                                                               \
 	X(pprof)                                                                                   \
 	X(callgrind)                                                                               \
-	X(pstats)
+	X(pstats)                                                                                  \
+	X(sarif)
 
 /* "chrome json … " */
 #define EXPORTER_NAME(name) #name " "
