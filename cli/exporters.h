@@ -17,7 +17,9 @@
 	X(pprof)                                                                                   \
 	X(callgrind)                                                                               \
 	X(pstats)                                                                                  \
-	X(sarif)
+	X(sarif)                                                                                   \
+	X(markdown)                                                                                \
+	X(digest)
 
 /* "chrome json … " */
 #define EXPORTER_NAME(name) #name " "

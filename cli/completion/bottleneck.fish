@@ -107,7 +107,7 @@ complete -c bottleneck -n '__bottleneck_runs run report' -s q -l quiet -d 'the a
 complete -c bottleneck -n '__bottleneck_runs run report' -s v -l verbose -d 'more about how the numbers came about'
 complete -c bottleneck -n '__bottleneck_runs run report' -l rule -xa '(__bottleneck_rules)' -d 'another threshold of a finding, or off; see bottleneck explain'
 complete -c bottleneck -n '__bottleneck_runs run report' -l rules -r -d 'the same, one on each line'
-complete -c bottleneck -n '__bottleneck_runs run report' -l base -r -d 'a profile of another run, to compare with in --export html'
+complete -c bottleneck -n '__bottleneck_runs run report' -l base -r -d 'a profile of another run, to compare with in --export html, markdown and digest'
 complete -c bottleneck -n '__bottleneck_runs run report' -l fail-on -xa 'info warn error (__bottleneck_rules)' -d 'exit with 90 if this rule finds something, or any of info, warn, error'
 complete -c bottleneck -n '__bottleneck_runs run report' -l schedule -x -d 'a table for each cycle of steps, as wait=1,warmup=1,active=3,repeat=2,skip_first=0'
 complete -c bottleneck -n '__bottleneck_runs run report' -l cycle -x -d 'only this cycle of the schedule'

@@ -27,6 +27,7 @@ struct exporting {
 	const char *table;     /* the only one that is wanted; NULL: all */
 	const char *cut;       /* what the view leaves out, "only …" in one line; "" if nothing */
 	FILE *out;             /* errors of it stay in it: the caller asks ferror() */
+	const char *path;      /* of the file, as it was asked for; NULL: standard output */
 	const char *directory; /* of exporters that write several files; else NULL */
 };
 

@@ -173,6 +173,7 @@ static int write_part(const struct request *request, const struct profile *profi
 		.limits = limits,
 		.table = view->table,
 		.cut = cut,
+		.path = request->path,
 	};
 
 	if (!cut)

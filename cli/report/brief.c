@@ -24,7 +24,7 @@ int brief_init(struct brief *b, const struct profile *profile, const struct view
 	*b = (struct brief){ .run = profile_run(profile) };
 	b->findings = cut_findings(view, profile, limits, err);
 	if (b->findings && verdict_find(profile, view, b->findings, &b->verdict, err) == 0)
-		b->lines = rows_shown(profile, view, BY_LINE, SORT_SELF, err);
+		b->lines = rows_by_line(profile, view, SORT_SELF, NULL, err);
 	if (b->lines)
 		return 0;
 	brief_fini(b);

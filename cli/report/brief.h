@@ -22,7 +22,7 @@ struct brief {
 	const struct run *run;
 	struct findings *findings;
 	struct verdict verdict;
-	struct rows *lines; /* best self time first */
+	struct rows *lines; /* best self time first, as rows_by_line() has them */
 };
 
 /* What VIEW, which is resolved, shows of PROFILE; LIMITS may be NULL. -1 on error: then there is

@@ -221,7 +221,7 @@ static const struct option_spec specs[] = {
 	  .argument = "FILE",
 	  .kind = OPTION_TEXT,
 	  .offset = AT(base),
-	  .help = "a profile of another run, to compare with in --export html" },
+	  .help = "a profile of another run, to compare with in --export html, markdown and digest" },
 };
 
 struct view view_default(void)
@@ -419,16 +419,30 @@ static int check_ops(const struct view *view, struct error *err)
 	return 0;
 }
 
+// Whether EXPORT, "FORMAT[=FILE]", is one that --base is for.
+static bool compares(const char *export)
+{
+	static const char *const formats[] = { "html", "markdown", "digest" };
+	size_t length = strcspn(export, "=");
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strlen(formats[i]) == length && strncmp(export, formats[i], length) == 0)
+			return true;
+	return false;
+}
+
 static int check_base(const struct view *view, struct error *err)
 {
-	bool page = false;
+	bool any = false;
 
 	for (size_t i = 0; i < view->exports.count; i++)
-		page |= strncmp(view->exports.items[i], "html", 4) == 0;
+		any |= compares(view->exports.items[i]);
 	if (!view->base)
 		return 0;
-	if (!page)
-		return error_set(err, 0, "--base compares in a page: it needs --export html");
+	if (!any)
+		return error_set(err, 0,
+		                 "--base compares in an export: it needs --export html, markdown "
+		                 "or digest");
 	if (access(view->base, R_OK) < 0)
 		return error_set(err, errno, "could not read \"%s\"", view->base);
 	return 0;
