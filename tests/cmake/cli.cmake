@@ -27,6 +27,8 @@ endforeach()
 
 # A section made by hand, and the formats that print it.
 unit(section LIBS fake_profile cli base)
+unit(brief LIBS cli base)
+unit(markdown LIBS cli base)
 
 # What the builders of sections make of that profile.
 foreach(part account compiling counters counts devices environment gpu header modules ranks repeats tree wall warmup

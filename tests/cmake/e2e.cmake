@@ -40,6 +40,7 @@ foreach(part
   privileges
   ranks
   report_options
+  summaries
   terminal)
   e2e(e2e_${part} ${part})
 endforeach()
