@@ -32,7 +32,7 @@ static bool is_emoji(const char *at)
 static bool is_link(const char *text, const char *at)
 {
 	return (*at == '@' && is_word(at[1])) || (*at == ':' && at[1] == '/' && at[2] == '/') ||
-	       (*at == '.' && at - text >= 3 && strncasecmp(at - 3, "www", 3) == 0);
+	       (at - text >= 2 && strncasecmp(at - 2, "www.", 4) == 0);
 }
 
 // The same where it is no code: "#12", "!12", "GH-12", ":name:".

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Reads every export with programs that others wrote, and says which of them were not there.
 
-    python3 -m venv readers && readers/bin/pip install protobuf jsonschema
+    python3 -m venv readers && readers/bin/pip install protobuf jsonschema cmarkgfm
     BOTTLENECK=build/cli/bottleneck readers/bin/python tests/export/readers.py [PROFILE]
 
 speedscope's own importer is asked if SPEEDSCOPE names a folder with its npm package that node can
-load. Without PROFILE a small program is profiled. Ends with 1 if a reader refuses a file.
+load. SARIF is held against the standard's schema if SARIF_SCHEMA names it
+(https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json). Without PROFILE a small program is profiled. Ends with 1 if a reader refuses a file.
 """
 import gzip
 import importlib.metadata
@@ -113,6 +114,40 @@ def read_speedscope(profile):
     return "speedscope", f"{len(done.stdout.split())} profiles"
 
 
+def read_sarif(profile):
+    place = os.environ.get("SARIF_SCHEMA")
+    if not place:
+        raise Skip("SARIF_SCHEMA names no schema")
+    reader = installed("jsonschema")
+    import jsonschema
+    with open(place, encoding="utf-8") as file:
+        schema = json.load(file)
+    document = json.loads(export(profile, "sarif"))
+    jsonschema.Draft4Validator(schema).validate(document)
+    return reader, f"{len(document['runs'][0]['results'])} results"
+
+
+def read_markdown(profile):
+    """As GitHub renders it: tables, and nothing that foreign text has made."""
+    reader = installed("cmarkgfm")
+    import cmarkgfm
+    from cmarkgfm.cmark import Options
+    hostile = "f(@all) https://e.vil www.e.vil a@b.vil *x* `y` <b> ![i](j) | [a](b) ~~s~~ #1"
+    with tempfile.TemporaryDirectory() as directory:
+        kept = os.path.join(directory, "h.bneck")
+        subprocess.run([BOTTLENECK, "--no-report", "-o", kept, "sh", "-c", ":", *hostile.split(" "),
+                        hostile], check=True)
+        page = ""
+        for path in (profile, kept):
+            page += cmarkgfm.github_flavored_markdown_to_html(
+                export(path, "markdown").decode(), options=Options.CMARK_OPT_UNSAFE)
+    found = set(re.findall(r"</?(\w+)", page))
+    wrong = found - set("h3 h4 p code ul li strong table thead tbody tr th td".split())
+    if wrong or not {"table", "code"} <= found:
+        raise ValueError(f"elements are {sorted(found)}")
+    return reader, f"{page.count('<table>')} tables"
+
+
 def main():
     failed = False
     with tempfile.TemporaryDirectory() as directory:
@@ -121,7 +156,8 @@ def main():
             subprocess.run([BOTTLENECK, "--no-report", "-o", profile, sys.executable, "-c",
                             PROGRAM], check=True)
         for form, read in (("json", read_json), ("pprof", read_pprof),
-                           ("callgrind", read_callgrind), ("speedscope", read_speedscope)):
+                           ("callgrind", read_callgrind), ("speedscope", read_speedscope),
+                           ("sarif", read_sarif), ("markdown", read_markdown)):
             try:
                 reader, words = read(profile)
                 print(f"{form:11} read by {reader}: {words}")

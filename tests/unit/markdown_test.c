@@ -30,7 +30,7 @@ Test(markdown, prose_makes_no_markup)
 		{ "HTML", "<img src=x>&amp;", "&#60;img src=x&#62;&#38;&#8203;amp;" },
 		{ "a table's cell", "a|b\\|c", "a&#124;b&#92;&#124;c" },
 		{ "a link", "[a](b)", "\\[&#8203;a\\](b)" },
-		{ "an address", "https://a.b www.c.d", "https:&#8203;//a.b www.&#8203;c.d" },
+		{ "an address", "https://a.b www.c.d", "https:&#8203;//a.b www&#8203;.c.d" },
 		{ "people", "@all and a@b.c", "@&#8203;all and a@&#8203;b.c" },
 		{ "issues", "#12 !12 GH-12 a/b#1",
 		  "#&#8203;12 !&#8203;12 GH-&#8203;12 a/b#&#8203;1" },
