@@ -96,6 +96,17 @@ static void put_uri(struct json *j, const char *key, const char *path, const cha
 	json_put_text(j, key, uri);
 }
 
+// Code hosts keep results by what they are of: those of another command do not take their place.
+static void put_automation(struct json *j, const struct run *run)
+{
+	char id[48];
+
+	snprintf(id, sizeof(id), "bottleneck/%016" PRIx64 "/", brief_command_key(run));
+	json_open(j, "automationDetails", '{');
+	json_put_text(j, "id", id);
+	json_close(j);
+}
+
 static void put_directory(struct json *j, const char *key, const char *directory)
 {
 	size_t length = strlen(directory);
@@ -296,6 +307,7 @@ static int write_sarif(const struct exporting *e, struct error *err)
 	json_open(&j, "runs", '[');
 	json_open(&j, NULL, '{');
 	put_tool(&j, &b);
+	put_automation(&j, b.run);
 	if (b.run->directory && *b.run->directory == '/') {
 		json_open(&j, "originalUriBaseIds", '{');
 		put_directory(&j, ROOT, b.run->directory);

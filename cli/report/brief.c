@@ -129,6 +129,11 @@ uint64_t brief_key(const struct finding *finding, const char *directory)
 	return mix(key, finding->function ? finding->function : "");
 }
 
+uint64_t brief_command_key(const struct run *run)
+{
+	return mix(FNV_OFFSET, run->command ? run->command : "");
+}
+
 const char *brief_line(const char *text, char *buffer, size_t size)
 {
 	cleanup_free char *line = strdup(text ? text : "");

@@ -57,6 +57,9 @@ const char *brief_path(const char *file, const char *directory, char *buffer, si
  */
 uint64_t brief_key(const struct finding *finding, const char *directory);
 
+/* The same of the command line: of what is profiled again and again. */
+uint64_t brief_command_key(const struct run *run);
+
 /*
  * TEXT as a line of at most SIZE - 1 bytes: line ends are blanks, and what a terminal would obey or
  * hide is gone; "…" is at the end of what was longer. Returns BUFFER.

@@ -151,6 +151,9 @@ class Sarif(Summaries):
         shifted = self.finding(self.document(self.record(
             "# A line more.\n" + NAPS % "0.6", directory=other, kept="q.bneck")))
         self.assertEqual(first["partialFingerprints"], shifted["partialFingerprints"])
+        kinds = {self.document(self.path(kept))["automationDetails"]["id"]
+                 for kept in ("p.bneck", "q.bneck")}
+        self.assertEqual(len(kinds), 1)
         self.assertNotEqual(first["locations"], shifted["locations"])
         elsewhere = self.finding(self.document(self.nap(name="doze.py", kept="r.bneck")))
         self.assertNotEqual(first["partialFingerprints"], elsewhere["partialFingerprints"])
