@@ -21,7 +21,8 @@ struct view;
 /* What is to be written, and where. */
 struct exporting {
 	const struct profile *profile;
-	const struct view *view; /* resolved: see cut_resolve() */
+	const struct view *view;  /* resolved: see cut_resolve() */
+	const struct view *asked; /* the same as it was asked for, for other runs */
 	struct answer_facts facts;
 	const struct rule_limits *limits;
 	const char *table;     /* the only one that is wanted; NULL: all */

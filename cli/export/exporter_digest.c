@@ -439,7 +439,7 @@ static int write_digest(const struct exporting *e, struct error *err)
 	    brief_init(&b, e->profile, e->view, e->limits, err) < 0)
 		return -1;
 	d.limits = section_limits(&r, err);
-	if (!d.limits || (base && !(d.diff = diff_report_of(&r, base, err))))
+	if (!d.limits || (base && !(d.diff = diff_report_of(&r, e->asked, base, err))))
 		return -1;
 	return fit(&d, e->out, err);
 }

@@ -208,7 +208,7 @@ static int put_comparison(const struct exporting *e, const struct view *view,
 	cleanup(report) struct report r = report_for(e, &run_view);
 
 	run_view.top = RUN_ROWS_MAX;
-	const struct diff_report *report = diff_report_of(&r, base, err);
+	const struct diff_report *report = diff_report_of(&r, e->asked, base, err);
 	if (!report)
 		return -1;
 	const struct diff_row *best = diff_report_best(report);

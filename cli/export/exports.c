@@ -161,14 +161,16 @@ static char *words_of_cut(const struct view *view, const struct profile *profile
 	return both;
 }
 
-// What REQUEST asks for of the part of the run that VIEW shows.
+// What REQUEST asks for of the part of the run that VIEW shows, for which ASKED asks.
 static int write_part(const struct request *request, const struct profile *profile,
-                      const struct view *view, const struct rule_limits *limits, struct error *err)
+                      const struct view *asked, const struct view *view,
+                      const struct rule_limits *limits, struct error *err)
 {
 	cleanup_free char *cut = words_of_cut(view, profile);
 	struct exporting e = {
 		.profile = profile,
 		.view = view,
+		.asked = asked,
 		.facts = answer_facts(profile),
 		.limits = limits,
 		.table = view->table,
@@ -201,7 +203,7 @@ static int write_cycle(void *context, const struct view *cycle, struct error *er
 		return error_set(err, ENOMEM, "could not write the cycles");
 	}
 	const struct request one = { c->request->exporter, path };
-	return write_part(&one, c->profile, cycle, c->limits, err);
+	return write_part(&one, c->profile, cycle, cycle, c->limits, err);
 }
 
 static int write_cycles(const struct request *request, const struct profile *profile,
@@ -230,7 +232,8 @@ int exports_write(const struct profile *profile, const struct view *view,
 		if (parse(view->exports.items[i], &request, err) < 0)
 			return -1;
 		bool each = request.path && strstr(request.path, PER_CYCLE);
-		if ((each ? write_cycles : write_part)(&request, profile, &window, limits, err) < 0)
+		if ((each ? write_cycles(&request, profile, &window, limits, err)
+		          : write_part(&request, profile, view, &window, limits, err)) < 0)
 			return error_wrap(err, "--export %s", view->exports.items[i]);
 	}
 	return 0;

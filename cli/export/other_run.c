@@ -19,10 +19,8 @@ int other_run_read(const struct exporting *e, struct profile **base, struct erro
 	*base = NULL;
 	if (!e->view->base)
 		return 0;
-	if (e->view->from_ns || e->view->to_ns) {
-		error_set(err, 0, "--base compares whole runs, and not a part of one");
-		return error_hint(err, "Compare parts of runs by bottleneck diff.");
-	}
+	if (e->view->cycle)
+		return error_set(err, 0, "--base compares runs, and not a cycle of a schedule");
 	*base = saved_read(e->view->base, false, err);
 	return *base ? 0 : -1;
 }

@@ -3,6 +3,7 @@
 #include "cli/report/graphs.h"
 
 #include "base/error.h"
+#include "cli/report/cut.h"
 #include "cli/report/diff_report.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
@@ -131,20 +132,31 @@ static int fill(struct report *r, struct diff_report *report, struct error *err)
 	return 0;
 }
 
-// Of BASE and the run of R. NULL on error.
-static struct pair *pair_of(struct report *r, const struct profile *base, struct error *err)
+// Of what ASKED means of BASE, and of the run of R. NULL on error.
+static struct pair *pair_of(struct report *r, const struct view *asked, const struct profile *base,
+                            struct error *err)
 {
 	static const char *const path = "";
-	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
+	struct view other = *asked;
 	struct pair *pair = report_take(r, sizeof(*pair));
 
+	if (cut_check(&other, base, err) < 0 || cut_resolve(&other, base, err) < 0)
+		return NULL;
 	if (!pair) {
 		error_set(err, ENOMEM, "could not compare the runs");
 		return NULL;
 	}
 	pair->run = profile_run(base);
-	pair->parts[0] = (struct diff_part){ base, query, r->view->steps };
-	pair->parts[1] = (struct diff_part){ r->profile, query, r->view->steps };
+	pair->parts[0] = (struct diff_part){
+		base,
+		view_query(&other, BY_FUNCTION, SORT_SELF),
+		other.steps,
+	};
+	pair->parts[1] = (struct diff_part){
+		r->profile,
+		view_query(r->view, BY_FUNCTION, SORT_SELF),
+		r->view->steps,
+	};
 	pair->sides[0] = (struct diff_side){ &pair->parts[0], 1 };
 	pair->sides[1] = (struct diff_side){ &pair->parts[1], 1 };
 	pair->report = (struct diff_report){
@@ -158,10 +170,10 @@ static struct pair *pair_of(struct report *r, const struct profile *base, struct
 	return fill(r, &pair->report, err) < 0 ? NULL : pair;
 }
 
-const struct diff_report *diff_report_of(struct report *r, const struct profile *base,
-                                         struct error *err)
+const struct diff_report *diff_report_of(struct report *r, const struct view *asked,
+                                         const struct profile *base, struct error *err)
 {
-	const struct pair *pair = pair_of(r, base, err);
+	const struct pair *pair = pair_of(r, asked, base, err);
 
 	return pair ? &pair->report : NULL;
 }
@@ -219,7 +231,7 @@ static const struct section_column columns[] = {
 
 struct section *section_diff(struct report *r, const struct profile *base, struct error *err)
 {
-	const struct pair *pair = pair_of(r, base, err);
+	const struct pair *pair = pair_of(r, r->view, base, err);
 	struct section *s = section_new(r, "diff", NULL), **next = &s->next;
 
 	if (!pair)

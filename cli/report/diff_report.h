@@ -17,6 +17,7 @@ struct error;
 struct profile;
 struct report;
 struct section;
+struct view;
 
 #define DIFF_JSON_VERSION  1
 #define DIFF_DIFFERENCES   12
@@ -94,10 +95,11 @@ const struct diff_row *diff_report_best(const struct diff_report *report);
 /* "parse_row in csv.c:88". */
 void diff_report_name(const struct diff_row *row, char *buffer, size_t size);
 
-/* What the run of R, in the part that its view shows, has that BASE has not; it is R's, and BASE
-   must outlive it. Tables have as many rows as the view has at the top. NULL on error. */
-const struct diff_report *diff_report_of(struct report *r, const struct profile *base,
-                                         struct error *err);
+/* What is different in the run of R, in the part that its view shows, from the part of BASE that
+   ASKED means there. It is R's, and BASE must outlive it; tables have as many rows as R's view has
+   at the top. NULL on error. */
+const struct diff_report *diff_report_of(struct report *r, const struct view *asked,
+                                         const struct profile *base, struct error *err);
 
 /* A table of it as people see it; there is nothing to show of those that were not asked for. */
 struct section *diff_report_table(struct report *r, const struct diff_report *report,

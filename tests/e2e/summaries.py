@@ -254,10 +254,17 @@ class Markdown(Summaries):
                         self.assertEqual(len(widths), 1, text)
                     widths = set()
 
-    def test_a_comparison_of_a_part_is_refused(self):
+    def test_parts_of_runs_are_compared_as_diff_does(self):
+        base, profile = self.nap("0.3"), self.nap("1.2", kept="q.bneck")
+        text = self.comment(profile, "--from", "0.2", "--base", base)
+        sentence = self.verb("diff", "-q", "--from", "0.2", base, profile).stdout.decode()
+        self.assertIn("0.200 to ", text)
+        said = re.sub(r"\s+", " ", sentence.split("  BASE  ")[0]).strip()
+        said = said[len("bottleneck diff: "):]
+        self.assertIn(said, re.sub(r"\\(.)", r"\1", html.unescape(text)))
+
+    def test_other_formats_do_not_compare(self):
         profile = self.nap()
-        done = self.verb("report", "--export", "markdown", "--base", profile, "--from", "0.1", profile)
-        self.assert_clean_message(done, "--base")
         done = self.verb("report", "--export", "sarif", "--base", profile, profile)
         self.assert_clean_message(done, "--base", "markdown")
 
