@@ -369,7 +369,7 @@ void run_options_help_short(FILE *out)
 		{ "ops", "the table of ops" },
 		{ "waits", "who waited for whom: waiter, resource, holder" },
 		{ "call-tree", "who calls whom, with shares" },
-		{ "export", "html, chrome, json, csv, speedscope, pprof ..." },
+		{ "export", "html, markdown, sarif, digest, chrome, json ..." },
 		{ "from-steady", "leave out the warm-up" },
 		{ "range", "record only while an op or range of this name is open" },
 		{ "trace", "record each call of these functions" },

@@ -23,6 +23,7 @@ foreach(part
   batch_examples
   bench
   births
+  ci_examples
   collector_killed
   compiling
   completion

@@ -593,6 +593,9 @@ class Strange(Export):
         self.assertEqual(sum(map(all_self, tables["functions"])), ns)
         self.assertEqual(sum(ms for _, ms in collapsed(self.export("collapsed"))),
                          (ns + NS_PER_MS // 2) // NS_PER_MS)
+        self.assertEqual(strict_json(self.export("sarif"))["version"], "2.1.0")
+        self.assertTrue(self.export("markdown").startswith(b"### bottleneck: "))
+        self.assertLessEqual(len(self.export("digest")), 4096)
         pprof = Profile(self.export("pprof"))
         self.assertEqual(pprof.sum("wall") if pprof.samples else 0, ns)
         for table, rows in tables.items():

@@ -135,8 +135,14 @@ class HostileText(Case):
         show("--strict", statuses=(0, 92))
         show("--fail-on", "info", statuses=(0, 90))
         for form in ("chrome", "json", "html", "speedscope", "firefox", "collapsed",
-                     "callgrind"):
+                     "callgrind", "sarif", "markdown", "digest"):
             show("--export", form, statuses=(0, 2))
+        for form in ("markdown", "digest"):
+            show("--export", form, "--base", path, statuses=(0, 2))
+        digest = self.path("digest.json")
+        show(f"--export=digest={digest}", statuses=(0, 2))
+        with open(digest, "rb") as file:
+            self.assertFalse(faults(file.read(), False), digest)
         for table in ("findings", "lines", "threads", "gpus"):
             show("--table", table, "--export", "csv")
         directory = self.make_directory(os.path.basename(path) + ".csv")
