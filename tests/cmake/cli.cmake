@@ -6,6 +6,7 @@ endforeach()
 target_link_libraries(terminal_test PRIVATE util)
 
 fuzz(batch_file LIBS cli base)
+fuzz(markdown LIBS cli base)
 fuzz(cgroup LIBS merge)
 fuzz(connections LIBS sampler)
 
