@@ -157,6 +157,8 @@ static void put_cause_json(struct digest *d, const struct finding *finding)
 	json_put_text(j, "level", brief_level(finding));
 	if (finding->saving_ns)
 		json_put_number(j, "costs_at_most_s", (double)finding->saving_ns / NS_PER_SEC);
+	if (finding->saving_margin_ns)
+		json_put_number(j, "margin_s", (double)finding->saving_margin_ns / NS_PER_SEC);
 	if (finding->share > 0) {
 		json_put_number(j, "share", finding->share);
 		json_put_text(j, "share_of", brief_whole(finding));
@@ -181,6 +183,8 @@ static void put_cause_text(struct digest *d, const struct finding *finding, size
 	fprintf(d->out, "\n%zu. %s (%s)", number, finding->rule->id, brief_level(finding));
 	if (finding->saving_ns)
 		fprintf(d->out, ", costs at most %s", format_duration(finding->saving_ns).text);
+	if (finding->saving_margin_ns)
+		fprintf(d->out, " \u00b1%s", format_duration(finding->saving_margin_ns).text);
 	if (finding->share > 0)
 		fprintf(d->out, ", %.0f %% of %s", 100 * finding->share, brief_whole(finding));
 	if (finding->function)

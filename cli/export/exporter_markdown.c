@@ -255,7 +255,10 @@ static void put_finding(const struct brief *b, const struct finding *finding, FI
 {
 	fprintf(out, "- **%s** (%s)", finding->rule->id, brief_level(finding));
 	if (finding->saving_ns)
-		fprintf(out, ", costs %s at most", format_duration(finding->saving_ns).text);
+		fprintf(out, ", costs %s%s%s at most", format_duration(finding->saving_ns).text,
+		        finding->saving_margin_ns ? " \u00b1" : "",
+		        finding->saving_margin_ns ? format_duration(finding->saving_margin_ns).text
+		                                  : "");
 	if (finding->share > 0)
 		fprintf(out, ", %.0f %% of %s", 100 * finding->share, brief_whole(finding));
 	put_place(b, finding, out);

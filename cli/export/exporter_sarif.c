@@ -13,6 +13,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -220,6 +221,15 @@ static void put_evidence(struct json *j, const struct run *run, const struct fin
 	json_close(j);
 }
 
+// Of NS, which MARGIN_NS is half the interval of: seconds.
+static void put_interval(struct json *j, double ns, double margin_ns)
+{
+	json_open(j, "interval", '[');
+	json_put_number(j, NULL, fmax(ns - margin_ns, 0) / NS_PER_SEC);
+	json_put_number(j, NULL, (ns + margin_ns) / NS_PER_SEC);
+	json_close(j);
+}
+
 static void put_price(struct json *j, const struct finding *finding)
 {
 	json_open(j, "properties", '{');
@@ -228,6 +238,8 @@ static void put_price(struct json *j, const struct finding *finding)
 	json_put_text(j, "unit", rule_unit_key(finding->rule->unit));
 	if (finding->saving_ns)
 		json_put_number(j, "seconds", (double)finding->saving_ns / NS_PER_SEC);
+	if (finding->saving_margin_ns)
+		put_interval(j, (double)finding->saving_ns, (double)finding->saving_margin_ns);
 	if (finding->share > 0) {
 		json_put_number(j, "share", finding->share);
 		json_put_text(j, "shareOf", brief_whole(finding));

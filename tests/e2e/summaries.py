@@ -33,6 +33,12 @@ def main():
 
 main()
 """
+SEARCH = """def search(all):
+    return sum(1 for i in range(12000) if i in all)
+
+
+search(list(range(6000)))
+"""
 # Python takes any name for a function, and any for a file.
 HOSTILE_NAME = "x*y* `z` | <img src=x> @all #1 https://e.vil [a](b) $y$ :fire: " + 300 * "L"
 HOSTILE = """import time
@@ -135,6 +141,16 @@ class Sarif(Summaries):
         for words in ("Measures: ", "Why it matters: ", "What to do: ", "bottleneck explain IO-SLEEP"):
             self.assertIn(words, rule["help"]["text"])
 
+    def test_a_price_that_samples_found_has_an_interval(self):
+        run = self.document(self.record(SEARCH))
+        found = [r["properties"] for r in run["results"] if "interval" in r["properties"]]
+        if not found:
+            self.skipTest("this Python's search of a list is not seen")
+        for price in found:
+            low, high = price["interval"]
+            self.assertLess(low, price["seconds"])
+            self.assertGreater(high, price["seconds"])
+
     def test_it_is_what_the_report_finds(self):
         profile = self.nap()
         report = json.loads(self.verb("report", "--json", profile).stdout)
@@ -208,7 +224,7 @@ class Markdown(Summaries):
         self.assertTrue(text.startswith("### bottleneck: "))
         self.assertEqual(html.unescape(re.sub(r"\\(.)", r"\1", text.splitlines()[0])),
                          "### bottleneck: " + report["verdict"]["sentence"])
-        self.assertRegex(text, r"(?m)^- \*\*IO-SLEEP\*\* \(warning\), costs \d+ ms at most, \d+ % of wall"
+        self.assertRegex(text, r"(?m)^- \*\*IO-SLEEP\*\* \(warning\), costs \d+ ms( ±[\d.]+ [mµ]?s)? at most, \d+ % of wall"
                                r" time at <code>nap</code>, <code>nap\.py:5</code>: ")
         table = text[text.index("#### Hotspots"):]
         self.assertRegex(table, r"(?m)^\| ---: \|")
@@ -292,7 +308,7 @@ class Digest(Summaries):
     def test_causes_lines_and_commands(self):
         profile = self.nap()
         text = self.text(profile)
-        self.assertRegex(text, r"(?m)^1\. IO-SLEEP \(warning\), costs at most \d+ ms, \d+ % of wall"
+        self.assertRegex(text, r"(?m)^1\. IO-SLEEP \(warning\), costs at most \d+ ms( ±[\d.]+ [mµ]?s)?, \d+ % of wall"
                                r" time, in nap, nap\.py:5$")
         self.assertRegex(text, r"(?m)^    4\| def nap\(\):\n  > 5\|     time\.sleep\(0\.4\)\n    6\| ")
         self.assertRegex(text, r"(?m)^nap\.py:5 \d+ ms, [\d.]+ ±[\d.]+ %$")
