@@ -176,6 +176,47 @@ static bool is_in_mpi(const struct profile *p, uint32_t node)
 	return false;
 }
 
+// What in the name of a function, in small letters, says which lock its caller waits for.
+static const struct {
+	const char *word;
+	uint32_t kind;
+} lock_words[] = {
+	{ "condvar", HELD_CONDITION },    { "cond_wait", HELD_CONDITION },
+	{ "cond_timed", HELD_CONDITION }, { "condition", HELD_CONDITION },
+	{ "rwlock", HELD_RWLOCK },        { "rw_lock", HELD_RWLOCK },
+	{ "rwmutex", HELD_RWLOCK },       { "mutex", HELD_MUTEX },
+	{ "semaphore", HELD_SEMAPHORE },  { "barrier", HELD_BARRIER },
+};
+
+static uint32_t lock_kind_in(const char *name)
+{
+	for (size_t i = 0; i < sizeof(lock_words) / sizeof(lock_words[0]); i++)
+		if (strcasestr(name, lock_words[i].word))
+			return lock_words[i].kind;
+	return 0;
+}
+
+// The kind of lock that NODE's thread waits for, where no call that the agent knows was seen, as in
+// runtimes that ask the kernel themselves (Rust's, C++'s std::counting_semaphore) and programs that
+// are linked statically: the innermost function tells, of those that are not the user's own.
+// What is in brackets are types of what is locked, and of what is waited in. 0: none says it.
+static uint32_t lock_kind_of(const struct profile *p, uint32_t node)
+{
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *l = profile_location(p, profile_node(p, node)->location);
+		const struct place *places = l->place_count ? profile_places(p, l) : NULL;
+		for (uint32_t i = 0; i < l->place_count; i++) {
+			const char *name = profile_string(p, places[i].function);
+			uint32_t kind = name ? lock_kind_in(name) : 0;
+			if (kind)
+				return kind;
+		}
+		if (own_place_at(p, l))
+			break;
+	}
+	return 0;
+}
+
 static void fill_resource(const struct profile *p, const struct wall_edge *e, uint32_t waiter_node,
                           struct wait_row *row)
 {
@@ -187,6 +228,8 @@ static void fill_resource(const struct profile *p, const struct wall_edge *e, ui
 	                    ? WAIT_KIND_TEAM
 	            : e->kind == WALL_SPIN && is_in_mpi(p, waiter_node) ? WAIT_KIND_RANKS
 	                                                                : e->kind;
+	if (!row->kind && e->cause == METRIC_OFF_LOCK)
+		row->kind = lock_kind_of(p, waiter_node);
 	// On a CPU, waiting for one, or asleep after a while: it waits for the same.
 	bool spins = row->kind == WAIT_KIND_TEAM || row->kind == WAIT_KIND_RANKS ||
 	             row->kind == WAIT_KIND_SPIN;

@@ -623,9 +623,13 @@ static enum measured measure_poor(const struct evidence *e, const struct rule *r
 }
 
 // Which resources somebody holds whom the run waits for. Threads and children that it has made, and
-// those that it has do its work in turns, are no such: it is their work that it waits for.
+// those that it has do its work in turns, are no such: it is their work that it waits for. A lock
+// of Python's is made of a semaphore, and what its library makes of locks (a queue, the end of a
+// thread) is waited for in a function of that.
 static bool is_held(const struct wait_row *row)
 {
+	if (row->python && row->kind == HELD_SEMAPHORE)
+		return !row->within;
 	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
 	       row->kind == WAIT_KIND_DESCRIPTOR;
 }
@@ -653,7 +657,9 @@ static void say_resource(const struct wait_row *row, char *buffer, size_t size)
 {
 	const char *kind = wait_kind_name(row->kind, row->cause);
 
-	if (row->resource && !row->made)
+	if (row->python && !row->within)
+		snprintf(buffer, size, "a Python lock");
+	else if (row->resource && !row->made)
 		snprintf(buffer, size, "the %s `%.60s`", kind, row->resource);
 	else if (row->within)
 		snprintf(buffer, size, "%s %s in %.60s()", wait_kind_article(row->kind), kind,

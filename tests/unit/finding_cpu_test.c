@@ -341,6 +341,33 @@ Test(finding_cpu, who_waits_in_foreign_code_is_named_by_that)
 	}
 }
 
+// Runtimes that ask the kernel themselves call nothing that the agent knows: the functions in which
+// their threads wait say what kind of lock it is.
+Test(finding_cpu, the_functions_of_a_runtime_tell_the_kind_of_its_lock)
+{
+	const struct {
+		const char *stack, *says;
+	} locks[] = {
+		{ "main a.c:3 > save a.c:31 > futex_mutex_lock_contended@libc > "
+		  "syscall@libc",
+		  "which holds a mutex while save waits for it" },
+		{ "main a.c:3 > save a.c:31 > sync.(*RWMutex).Lock@libc > syscall@libc",
+		  "which holds a read-write lock while save waits for it" },
+		{ "main a.c:3 > save a.c:31 > mutex_wait_in@libc > "
+		  "futex_condvar_wait@libc > syscall@libc",
+		  NULL },
+		{ "main a.c:3 > save a.c:31 > syscall@libc", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+		wait_stack = locks[i].stack;
+		cleanup(findings) struct findings *found = hold(0, 900);
+		const struct finding *finding = finding_of(found, "CPU-HOLDER");
+		cr_assert_eq(!finding, !locks[i].says, "%s", wait_stack);
+		cr_expect(!finding || strstr(finding->fact, locks[i].says), "%s", finding->fact);
+	}
+}
+
 // 0.9 s of 3 s are held, of which it ran for 0.6 s. What has no CPU for 0.3 s costs no more for
 // that.
 Test(finding_cpu, price_of_what_lacks_a_cpu_is_its_own_time)
