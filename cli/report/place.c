@@ -405,3 +405,33 @@ const struct call_node *place_heaviest(const struct call_tree *tree)
 	}
 	return own;
 }
+
+// Of CALLEE's time: all, and what is within FUNCTION.
+struct within {
+	const char *callee, *function, *file;
+	uint64_t all, inside;
+};
+
+static void within_below(struct within *w, const struct call_node *node, bool inside)
+{
+	for (const struct call_node *c = node->child; c; c = c->next) {
+		bool same_file =
+			c->file == w->file || (c->file && w->file && strcmp(c->file, w->file) == 0);
+		bool now = inside || (same_file && strcmp(c->name, w->function) == 0);
+		if (strcmp(c->name, w->callee) != 0) {
+			within_below(w, c, now);
+			continue;
+		}
+		w->all += c->total; // with what it calls, itself among it
+		w->inside += now ? c->total : 0;
+	}
+}
+
+bool place_is_within(const struct call_tree *tree, const char *callee, const char *function,
+                     const char *file)
+{
+	struct within w = { .callee = callee, .function = function, .file = file };
+
+	within_below(&w, call_tree_root(tree), false);
+	return w.inside && 2 * w.inside > w.all;
+}

@@ -76,6 +76,11 @@ struct place_op place_op_below(const struct call_tree *tree, const struct place_
 /* Whether FUNCTION only passes on to one other function, which has all of its time but for 1 %. */
 bool place_passes_on(const struct call_tree *tree, const char *function);
 
+/* Whether most of CALLEE's time, with all that it calls, is within FUNCTION of FILE, which may be
+   NULL, or both are one. */
+bool place_is_within(const struct call_tree *tree, const char *callee, const char *function,
+                     const char *file);
+
 /* How much of TREE's time is waiting for the lock of Python's interpreter. */
 uint64_t place_gil(const struct call_tree *tree);
 

@@ -40,7 +40,9 @@
 #define HALF_OF      0.5  /* times a library's function: a caller has part of it at least */
 #define QUEUE_SHARE  0.05 /* of wall time, waiting for a CPU: less needs no word */
 #define SAME_SHARE   0.01 /* shares that differ by less need no word */
-#define STANDS_FOR   0.5  /* of the time of a place, by a finding in it */
+#define BESIDE_SHARE 0.1  /* of the time that any thread was on a CPU, while another one was, too  \
+	                   */
+#define STANDS_FOR 0.5    /* of the time of a place, by a finding in it */
 
 struct verdict_facts {
 	const struct profile *profile;
@@ -492,6 +494,21 @@ static bool is_at_row(const struct verdict_facts *f, const struct finding *findi
 	        origin_is_foreign(row->module, row->file));
 }
 
+// Whether FINDING says why what FUNCTION does is done by one thread at a time, as no two were on
+// CPUs at once: a lock is held meanwhile. Then the place costs that much because of the lock.
+static bool orders(const struct verdict_facts *f, const struct finding *finding,
+                   const char *function)
+{
+	struct parallel parallel;
+
+	if (!finding->rule->orders || !finding->function ||
+	    !place_is_within(f->cpu_tree, function, finding->function, finding->file))
+		return false;
+	query_parallel(f->profile, 0, 0, &parallel);
+	uint64_t busy = parallel.one_ns + parallel.more_ns;
+	return busy && (double)parallel.more_ns < BESIDE_SHARE * (double)busy;
+}
+
 // Whether a function, an op, or a function with what it asks libraries for, explains more of the
 // run than FINDING: worst is what costs most, whatever a rule says of it.
 static bool is_outranked(const struct verdict_facts *f, const struct finding *finding)
@@ -501,6 +518,8 @@ static bool is_outranked(const struct verdict_facts *f, const struct finding *fi
 	struct place_sum sum;
 
 	if (f->run->samples < FEW_SAMPLES)
+		return false;
+	if (row && orders(f, finding, row->name))
 		return false;
 	if (row && outranks(price_of_row(f, row), finding, is_at_row(f, finding, row)))
 		return true;

@@ -306,6 +306,18 @@ static void find_usual(const struct at_place *at, size_t count, struct usual *us
 	}
 }
 
+// [node - 1]: the thread that it is of. NULL if there is no memory.
+static uint32_t *slots_of(const struct profile *p)
+{
+	uint32_t *slots = calloc((size_t)profile_paths(p)->count + 1, sizeof(*slots));
+
+	for (uint32_t id = 1; slots && id <= profile_paths(p)->count; id++) {
+		const struct path_node *node = profile_node(p, id);
+		slots[id - 1] = node->parent ? slots[node->parent - 1] : node->location;
+	}
+	return slots;
+}
+
 // [slot - 1]. Short waits have no stack of their own, but many threads wait at one place. NULL if
 // there is no memory.
 static struct usual *usual_places(const struct profile *p)
@@ -313,16 +325,12 @@ static struct usual *usual_places(const struct profile *p)
 	const struct cells *cells = profile_cells(p);
 	struct usual *usual = calloc(profile_threads(p)->thread_count + 1, sizeof(*usual));
 	cleanup_free struct at_place *at = calloc((size_t)cells->count + 1, sizeof(*at));
-	cleanup_free uint32_t *slots = calloc((size_t)profile_paths(p)->count + 1, sizeof(*slots));
+	cleanup_free uint32_t *slots = slots_of(p);
 	size_t count = 0;
 
 	if (!usual || !at || !slots) {
 		free(usual);
 		return NULL;
-	}
-	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
-		const struct path_node *node = profile_node(p, id);
-		slots[id - 1] = node->parent ? slots[node->parent - 1] : node->location;
 	}
 	for (uint32_t i = 0; i < cells->count; i++) {
 		const struct cell *cell = &cells->cells[i];
@@ -466,6 +474,40 @@ static bool same_row(const struct wait_row *a, const struct wait_row *b)
 	       same_function(&a->holder, &b->holder);
 }
 
+// What is known of threads: [slot - 1].
+struct life {
+	uint64_t on_cpu_ns, all_ns;
+};
+
+// NULL if there is no memory.
+static struct life *lives_of(const struct profile *p)
+{
+	const struct cells *cells = profile_cells(p);
+	struct life *lives = calloc(profile_threads(p)->thread_count + 1, sizeof(*lives));
+	cleanup_free uint32_t *slots = slots_of(p);
+
+	for (uint32_t i = 0; lives && slots && i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		uint32_t slot = slots[cell->node - 1];
+		uint64_t ns = cells_whole(cells, cell);
+		if (!slot || slot > profile_threads(p)->thread_count)
+			continue;
+		lives[slot - 1].all_ns += ns;
+		lives[slot - 1].on_cpu_ns += cell->metric == METRIC_ON_CPU ? ns : 0;
+	}
+	if (slots)
+		return lives;
+	free(lives);
+	return NULL;
+}
+
+static void add_thread(const struct life *life, struct wait_side *side)
+{
+	side->threads++;
+	side->on_cpu_ns += life->on_cpu_ns;
+	side->life_ns += life->all_ns;
+}
+
 // How many different threads of each row's edges are waiters, and holders.
 static bool count_threads(const struct profile *p, const uint32_t *row_of, struct slot *slots,
                           size_t count)
@@ -475,8 +517,9 @@ static bool count_threads(const struct profile *p, const uint32_t *row_of, struc
 	// [slot - 1]: 1 + the row in which it was counted last.
 	cleanup_free uint32_t *waiter_in = calloc(threads + 1, sizeof(*waiter_in));
 	cleanup_free uint32_t *holder_in = calloc(threads + 1, sizeof(*holder_in));
+	cleanup_free struct life *lives = lives_of(p);
 
-	for (size_t row = 0; waiter_in && holder_in && row < count; row++) {
+	for (size_t row = 0; waiter_in && holder_in && lives && row < count; row++) {
 		struct wait_row *out = &slots[row].row;
 		out->waiter.threads = out->holder.threads = 0;
 		for (size_t i = 0; i < t->edge_count; i++) {
@@ -485,15 +528,15 @@ static bool count_threads(const struct profile *p, const uint32_t *row_of, struc
 				continue;
 			if (waiter && waiter_in[waiter - 1] != row + 1) {
 				waiter_in[waiter - 1] = (uint32_t)row + 1;
-				out->waiter.threads++;
+				add_thread(&lives[waiter - 1], &out->waiter);
 			}
 			if (holder && holder_in[holder - 1] != row + 1) {
 				holder_in[holder - 1] = (uint32_t)row + 1;
-				out->holder.threads++;
+				add_thread(&lives[holder - 1], &out->holder);
 			}
 		}
 	}
-	return waiter_in && holder_in;
+	return waiter_in && holder_in && lives;
 }
 
 static int compare_rows(const void *a, const void *b)

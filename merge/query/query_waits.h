@@ -32,6 +32,8 @@ struct wait_side {
 	const char *thread;   /* the name of one of them; NULL: nobody is known */
 	const char *process;  /* the same; NULL where all is one process */
 	uint32_t threads;     /* how many there were; 0: nobody is known */
+	uint64_t on_cpu_ns;   /* of these threads, in all of the run */
+	uint64_t life_ns;     /* the same */
 };
 
 struct wait_row {

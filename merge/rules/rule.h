@@ -74,6 +74,7 @@ struct rule {
 	bool narrows;          /* WHOLE_RUN; but where a window is asked for, on that */
 	bool otherwise;        /* of code itself: a finding that says why its place runs at all, or
 	                          who waits for it, says more */
+	bool orders;           /* it says why threads do the work of a place in turns */
 	const char *within[RULE_WITHIN_MAX]; /* ids of more general rules: what this one finds is
 	                                        part of what they find */
 	const char *title;                   /* what it finds, in a few words */

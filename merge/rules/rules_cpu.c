@@ -25,6 +25,7 @@
 #define PARALLEL_SHARE 0.05 /* of the time on CPUs, on several at once: less is chance */
 #define DIVIDED_SHARE  0.2  /* of the time of a place alone, there beside others: it is divided */
 #define TURNS_SHARE    0.5  /* of the time of a place alone, by another thread alone elsewhere */
+#define WORK_SHARE     0.05 /* of its life, on CPUs: who works less only takes what others make */
 #define LOCKED_SHARE   0.2  /* of the time of a place alone, waited for a lock it holds: not idle */
 #define MOSTLY_ALONE   0.6  /* of the CPU time of a place */
 #define UNEVEN         1.25 /* times the CPU time of another */
@@ -634,6 +635,14 @@ static bool is_held(const struct wait_row *row)
 	       row->kind == WAIT_KIND_DESCRIPTOR;
 }
 
+// Who has no work of its own to speak of, as the last of a shell's pipeline often, only takes what
+// the other end makes: that one is not kept from anything by being waited for.
+static bool only_takes(const struct wait_row *row)
+{
+	return row->kind == WAIT_KIND_DESCRIPTOR && row->waiter.life_ns &&
+	       (double)row->waiter.on_cpu_ns < WORK_SHARE * (double)row->waiter.life_ns;
+}
+
 static bool same_holder(const struct wait_row *a, const struct wait_row *b)
 {
 	return a->kind == b->kind && a->holder.function && b->holder.function &&
@@ -730,10 +739,12 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *row = &waits->rows[i];
 		uint64_t sum = 0;
-		if (!is_held(row) || !row->holder.function)
+		if (!is_held(row) || only_takes(row) || !row->holder.function)
 			continue;
-		for (size_t k = 0; k < waits->count; k++)
-			sum += same_holder(row, &waits->rows[k]) ? held_ns(&waits->rows[k]) : 0;
+		for (size_t k = 0; k < waits->count; k++) {
+			const struct wait_row *other = &waits->rows[k];
+			sum += same_holder(row, other) && !only_takes(other) ? held_ns(other) : 0;
+		}
 		if (sum > ns) {
 			ns = sum;
 			most = row;
@@ -967,6 +978,7 @@ const struct rule rules_cpu[] = {
 	  .measure = measure_alone },
 	{ .id = "CPU-HOLDER",
 	  .subject = RULES_CPU,
+	  .orders = true,
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
@@ -975,8 +987,10 @@ const struct rule rules_cpu[] = {
 	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "
-	          "that held a mutex or read-write lock, or is at the other end of a pipe or "
-	          "socket, as a share of wall time; without the time in which that one had no CPU",
+	          "that held a mutex, read-write lock or lock of Python's, or is at the other end "
+	          "of a pipe or socket, as a share of wall time; without the time in which that "
+	          "one had no CPU, and without waits at pipes and sockets of threads that are on a "
+	          "CPU for less than 5 % of their lives",
 	  .why = "The run is only as fast as the thread that holds what all others need.",
 	  .advice = "Hold the lock for less time: move work that needs no lock out of the "
 	            "critical section. Or give each thread its own data and combine the results "

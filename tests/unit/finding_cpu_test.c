@@ -233,6 +233,7 @@ Test(finding_cpu, a_price_has_what_its_code_made_the_run_wait_for_cpus)
 
 static const char *other_stack = "flusher a.c:20 > other a.c:25";
 static const char *held_stack = "flusher a.c:20 > flush_log a.c:18";
+static bool idles; // the main thread sleeps where it computes else
 static const char *wait_stack = "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc";
 
 // The main thread computes for 1 s beside thread 2, then waits for HELD_MS, of KIND, for what that
@@ -257,7 +258,8 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 	for (uint64_t ms = 1000; ms < 4000; ms += 10) {
 		f.now_ns = (ms + 5) * MS;
 		if (ms < 2000 || ms >= end_ms)
-			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
+			add(&f, 1, idles ? METRIC_OFF_SLEEP : METRIC_ON_CPU, 10,
+			    "main a.c:3 > work a.c:9");
 		if (ms < ready_from_ms || ms >= end_ms)
 			add(&f, 2, METRIC_ON_CPU, 10,
 			    ms >= 2000 && ms < end_ms ? held_stack : other_stack);
@@ -298,6 +300,16 @@ Test(finding_cpu, the_run_waits_for_the_other_end_of_a_pipe)
 	cr_expect(strstr(finding->fact, "flush_log (a.c:18), while save waits for it at a pipe or "
 	                                "socket at a.c:31"),
 	          "%s", finding->fact);
+}
+
+// Who has hardly any work of its own, as grep behind a program, takes what that makes.
+Test(finding_cpu, the_end_of_a_pipeline_is_no_reason_to_blame_its_beginning)
+{
+	idles = true;
+	cleanup(findings) struct findings *found = hold(WAIT_KIND_DESCRIPTOR, 900);
+	cr_expect_null(finding_of(found, "CPU-HOLDER"));
+	cleanup(findings) struct findings *locked = hold(HELD_MUTEX, 900);
+	cr_expect(finding_of(locked, "CPU-HOLDER") != NULL);
 }
 
 // The texts of findings are the profile's, which the next one replaces.

@@ -291,6 +291,35 @@ Test(text_verdict, a_finding_in_the_hottest_function_stands_for_most_of_it)
 	expect_verdict(profile, "  61.1 % of the CPU time");
 }
 
+// What is done under a lock, by one thread at a time, takes so much of the run because of the lock.
+Test(text_verdict, a_lock_stands_for_what_is_done_while_it_is_held)
+{
+	static const struct rule holder = { .id = "CPU-HOLDER",
+		                            .subject = RULES_CPU,
+		                            .orders = true };
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile_with_findings(), nodes, 0);
+	struct finding *finding = &profile->findings[0];
+
+	*finding = (struct finding){ .rule = &holder,
+		                     .severity = SEVERITY_WARN,
+		                     .share = 0.29,
+		                     .saving_ns = 180 * NS_PER_MS,
+		                     .function = "main",
+		                     .file = "/src/app.c",
+		                     .line = 8,
+		                     .fact = "29 % of wall time is main" };
+	profile->parallel = (struct parallel){ .all_ns = NS_PER_SEC, .one_ns = NS_PER_SEC };
+	expect_verdict(profile, "  29 % of wall time is main.");
+	expect_verdict(profile, "70.0 % of the CPU time is spent in log_order");
+	// Others do it at the same time: the lock is not why.
+	profile->parallel.more_ns = NS_PER_SEC;
+	expect_verdict(profile, "Next: 29 % of wall time is main.");
+	profile->parallel.more_ns = 0;
+	finding->function = "elsewhere";
+	expect_verdict(profile, "Next: 29 % of wall time is main.");
+}
+
 // The library's function that does most of it is not more than the place that calls it.
 Test(text_verdict, a_finding_stands_for_what_its_place_calls_of_libraries)
 {
