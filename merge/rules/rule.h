@@ -49,7 +49,7 @@ enum rule_subject {
 	RULE_SUBJECTS
 };
 
-#define RULE_WITHIN_MAX 8
+#define RULE_WITHIN_MAX 9
 
 enum measured {
 	MEASURED,

@@ -743,7 +743,8 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 			continue;
 		for (size_t k = 0; k < waits->count; k++) {
 			const struct wait_row *other = &waits->rows[k];
-			sum += same_holder(row, other) && !only_takes(other) ? held_ns(other) : 0;
+			if (is_held(other) && !only_takes(other) && same_holder(row, other))
+				sum += held_ns(other);
 		}
 		if (sum > ns) {
 			ns = sum;
@@ -983,7 +984,7 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "CPU-LOCK", "IO-WAIT", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-SYS", "CPU-ALONE",
-	              "CPU-STAGE", "IO-MESSAGES" },
+	              "CPU-STAGE", "IO-MESSAGES", "IO-IDLE" },
 	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "

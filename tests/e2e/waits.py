@@ -328,6 +328,13 @@ class Waits(Case):
                 with open(PYTHON, encoding="utf-8") as source:
                     self.assertIn("# wanted", source.readlines()[int(most["waiter_line"]) - 1])
 
+    def test_the_line_that_holds_a_lock_of_python_is_named_first(self):
+        """Waiting under a lock makes the others wait; that main joins them all is no news."""
+        report = self.python_waits("locked_wait")[0].report
+        self.assertRegex(" ".join(report.split()),
+                         r"wall time( \(excluding waits for a CPU\))? is fetch \(waiting\.py:\d+\), "
+                         r"which holds a Python lock while 4 threads wait for it at waiting\.py")
+
     def check_openmp(self, policy):
         """A list of what is wrong in one run."""
         result = self.profile_run([OPENMP], env=self.environment(OMP_WAIT_POLICY=policy))

@@ -3,6 +3,7 @@
 import concurrent.futures
 import multiprocessing
 import queue
+import select
 import sys
 import threading
 import time
@@ -124,6 +125,17 @@ def ask():
             work(1)
 
 
+def fetch():
+    select.select([], [], [], 0.01)
+
+
+def fetch_in_turns():
+    for _ in range(20):
+        with LOCK:
+            fetch()
+        work(1)  # the others get it
+
+
 def load(items):
     """A worker of a data loader."""
     for i in range(30):
@@ -148,4 +160,5 @@ def train():
  "executor": execute,
  "gil": lambda: run(compute, compute, compute),
  "lock": lambda: run(keep, want),
+ "locked_wait": lambda: run(*[fetch_in_turns] * 4),
  "queue": lambda: run(produce, consume)}[sys.argv[1]]()
