@@ -40,9 +40,8 @@
 #define HALF_OF      0.5  /* times a library's function: a caller has part of it at least */
 #define QUEUE_SHARE  0.05 /* of wall time, waiting for a CPU: less needs no word */
 #define SAME_SHARE   0.01 /* shares that differ by less need no word */
-#define BESIDE_SHARE 0.1  /* of the time that any thread was on a CPU, while another one was, too  \
-	                   */
-#define STANDS_FOR 0.5    /* of the time of a place, by a finding in it */
+#define BESIDE_SHARE 0.1  /* of the time that threads were on CPUs, two or more at once */
+#define STANDS_FOR   0.5  /* of the time of a place, by a finding in it */
 
 struct verdict_facts {
 	const struct profile *profile;
