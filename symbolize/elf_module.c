@@ -216,7 +216,7 @@ static void set_status(struct elf_module *m)
 	} else if (has_symbols(m->debug, ".symtab")) {
 		status->level = DEBUG_SYMBOLS;
 		source = m->debug_path;
-	} else if (has_symbols(m->elf, ".dynsym")) {
+	} else if (m->elf && elf_symbols_has_functions(m->elf, ".dynsym")) {
 		status->level = DEBUG_DYNAMIC;
 	} else {
 		status->level = DEBUG_NONE;

@@ -212,6 +212,27 @@ static int find(struct elf_file *elf, const char *section, bool data, const uint
 	return 1;
 }
 
+bool elf_symbols_has_functions(struct elf_file *elf, const char *section)
+{
+	const struct elf_section *table = elf_file_find(elf, section);
+	GElf_Sym symbol;
+
+	if (!table || (table->type != SHT_SYMTAB && table->type != SHT_DYNSYM))
+		return false;
+	Elf_Data *data = elf_file_data(elf, table);
+	struct bytes names =
+		whole_names(elf_file_contents(elf, elf_file_section(elf, table->link)));
+	for (int i = 0; i < INT_MAX && gelf_getsym(data, i, &symbol); i++)
+		if (symbol.st_name < names.size &&
+		    is_function(elf, &(struct elf_symbol){
+					     .name = (const char *)names.data + symbol.st_name,
+					     .section = symbol.st_shndx,
+					     .type = GELF_ST_TYPE(symbol.st_info),
+					     .binding = GELF_ST_BIND(symbol.st_info) }))
+			return true;
+	return false;
+}
+
 int elf_symbols_find(struct elf_file *elf, const char *section, const uint64_t *addresses,
                      size_t count, struct symbol_name *names)
 {

@@ -27,7 +27,10 @@ struct symbol_name {
 int elf_symbols_find(struct elf_file *elf, const char *section, const uint64_t *addresses,
                      size_t count, struct symbol_name *names);
 
-/* The same for variables: only symbols that cover the address. */
+/* Whether SECTION names a function of the file's own: a table of imports alone does not. */
+bool elf_symbols_has_functions(struct elf_file *elf, const char *section);
+
+/* The same as elf_symbols_find() for variables: only symbols that cover the address. */
 int elf_symbols_find_data(struct elf_file *elf, const char *section, const uint64_t *addresses,
                           size_t count, struct symbol_name *names);
 

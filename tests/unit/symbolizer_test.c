@@ -273,6 +273,35 @@ Test(files, a_file_that_has_changed_is_refused, .init = setup, .fini = teardown)
 	cr_expect(eq(str, (char *)status->remedy, "profile again"));
 }
 
+// All that a program of a distribution has is the table of what it imports.
+Test(files, imports_are_no_names_of_the_files_own, .init = setup, .fini = teardown)
+{
+	static const struct {
+		uint16_t section;
+		int level;
+	} rows[] = { { SHN_UNDEF, DEBUG_NONE }, { 1, DEBUG_DYNAMIC } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		Elf64_Sym symbols[2] = { [1] = { .st_name = 1,
+			                         .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			                         .st_shndx = rows[i].section,
+			                         .st_value = rows[i].section ? 0x1000 : 0 } };
+		elf_builder_init(&builder);
+		Elf64_Shdr *text = elf_builder_add(&builder, ".text", SHT_NOBITS, NULL, 0x100);
+		text->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+		text->sh_addr = 0x1000;
+		elf_builder_add(&builder, ".dynsym", SHT_DYNSYM, symbols, sizeof(symbols))
+			->sh_link = 3;
+		elf_builder_add(&builder, ".dynstr", SHT_STRTAB, "\0malloc", 8);
+		elf_builder_finish(&builder);
+		write_file(library, builder.bytes, builder.used);
+		cleanup(symbolizer) struct symbolizer *s = start(NULL);
+		struct module module = { .id = 1, .kind = MODULE_ELF, .path = library, .fd = -1 };
+		resolve(s, &module, 0x1000);
+		cr_expect(eq(int, (int)symbolizer_debug_status(s, &module)->level, rows[i].level));
+	}
+}
+
 // Whatever is known of its functions, they are none of the script's.
 Test(symbolizer, nobody_is_told_to_get_the_symbols_of_an_interpreter)
 {
