@@ -872,6 +872,15 @@ static void name_nameless(const struct row *row, char *buffer, size_t size)
 	         jit ? "that a JIT compiler made" : "in ", jit ? "" : path_base(row->module));
 }
 
+// The user's own place comes first; what a library is known for, behind it.
+static bool advise_call(const char *module, struct verdict *v)
+{
+	const struct library_work *work = library_work_of(module);
+
+	return advise(v, "Call it less often or with less work, starting there.%s%s",
+	              work ? " " : "", work ? work->advice : "");
+}
+
 static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, struct verdict *v)
 {
 	char text[700];
@@ -882,6 +891,8 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 		return advise_agent(v);
 	if (origin_is_interpreter(sum->entry->module))
 		return advise_interpreter(sum->entry->module, true, v);
+	if (library_work_of(sum->entry->module))
+		return advise_call(sum->entry->module, v);
 	// A line of Python says what is asked for, and few libraries of Python's come with symbols.
 	if (sum->entry->name[0] == '[' && sum->entry->module && sum->own->python)
 		return advise(v, "Start with that line: call the library less often or with less "
@@ -889,7 +900,7 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 	if (sum->entry->name[0] == '[' && sum->entry->module)
 		return advise(v, "Start with that caller: call the library less often or with "
 		                 "less work. Its symbols would say where (see the limits).");
-	return advise(v, "Call it less often or with less work, starting there.");
+	return advise_call(sum->entry->module, v);
 }
 
 // What native code has no name for, its op has one for.
@@ -1022,10 +1033,13 @@ static bool of_openmp(const struct verdict_facts *f, const struct row *row, cons
 // Code without a name is below one that has one, or in a library that is known for one thing:
 // either says what the program does. Nobody but its packagers can change a program of the system's,
 // but what it is asked to do is up to the user.
-static bool advise_nameless(const struct row *row, bool caller, bool above, struct verdict *v)
+static bool advise_nameless(const struct row *row, bool caller, bool own, bool above,
+                            struct verdict *v)
 {
 	const struct library_work *work = library_work_of(row->module);
 
+	if (work && own)
+		return advise_call(row->module, v);
 	if (work)
 		return advise(v, "%s", work->advice);
 	if (caller || above)
@@ -1043,7 +1057,7 @@ static bool advise_nameless(const struct row *row, bool caller, bool above, stru
 // "97 % of the CPU time is spent in code without symbols in liblzma.so.5 (a library for
 // compression), mostly below lzma_code."
 static bool say_nameless(const struct verdict_facts *f, const struct row *row, const char *called,
-                         struct verdict *v)
+                         bool own, struct verdict *v)
 {
 	const struct library_work *work = library_work_of(row->module);
 	struct place_direct above = { 0 };
@@ -1066,7 +1080,7 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	    : name       ? name
 	    : above.name ? above.name
 	                 : "");
-	return advise_nameless(row, *called, above.name, v);
+	return advise_nameless(row, *called, own, above.name, v);
 }
 
 static bool hot_function(const struct verdict_facts *f, struct verdict *v)
@@ -1078,6 +1092,8 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (foreign)
 		call = place_caller(f->cpu_tree, row->name);
 	bool caller = call.caller && call.caller->name[0] != '['; // no name, no help
+	// A caller of the same library is no place for the user to begin at.
+	bool outside = caller && !origin_is_foreign(call.caller->module, call.caller->file);
 	char place[400], called[400] = "", both[64];
 
 	name_row(row, place, sizeof(place));
@@ -1090,25 +1106,23 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 		return true;
 	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
 	    !row->kernel && !origin_is_interpreter(row->module))
-		return say_nameless(f, row, called, v);
+		return say_nameless(f, row, called, outside, v);
 	say(v, "%s %% of %s%s is spent in %s%s%s.", format_percent(row->self, f->all).text, f->of,
 	    with_waiting(f, row, both, sizeof(both)), place, caller ? ", mostly called from " : "",
 	    caller ? called : "");
 	if (query_lacks_agent(f->run, row->module))
 		return advise_agent(v);
 	if (origin_is_interpreter(row->module)) {
-		bool outside = caller && !origin_is_interpreter(call.caller->module);
-		return advise_interpreter(row->module, outside, v);
+		bool other = caller && !origin_is_interpreter(call.caller->module);
+		return advise_interpreter(row->module, other, v);
 	}
 	if (row->kernel)
 		return advise(v, "Make fewer and larger system calls, and reuse memory instead "
 		                 "of allocating it anew.");
-	// A caller of the same library is no place for the user to begin at.
-	bool outside = caller && !origin_is_foreign(call.caller->module, call.caller->file);
 	if (library_work_of(row->module) && !outside)
 		return advise(v, "%s", library_work_of(row->module)->advice);
 	if (caller)
-		return advise(v, "Call it less often or with less work, starting there.");
+		return advise_call(row->module, v);
 	// The hot lines are the user's own.
 	if (row->file && !foreign)
 		return advise(v, "Start there: its lines are under \"hot lines\", its callers in "

@@ -218,6 +218,22 @@ Test(text_verdict, what_many_library_functions_do_for_one_of_the_users_is_its_ti
 		"of libraries, most in vfprintf.");
 }
 
+// What the library is known for comes behind the user's own place.
+Test(text_verdict, the_users_own_caller_comes_before_what_a_library_is_known_for)
+{
+	static const char *const names[] = { "deflate", "[libz.so.1]" };
+	struct call_node nodes[5];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct profile *profile = with_logging(fake_profile(), nodes, 100);
+		nodes[2].name = names[i];
+		nodes[2].module = "/usr/lib/libz.so.1";
+		expect_verdict(profile, "70.0 % of the CPU time is spent in log_order (log.c:24)");
+		expect_verdict(profile, "Call it less often or with less work, starting there. "
+		                        "Work on less data");
+	}
+}
+
 // Few of Python's libraries have symbols that somebody could get.
 Test(text_verdict, a_line_of_python_is_where_to_begin_whatever_its_library_lacks)
 {
