@@ -16,11 +16,13 @@
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_contention.h"
+#include "merge/query/query_loops.h"
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/rules/finding.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +41,7 @@
 #define MORE_THAN    1.1  /* times the function that has most itself: then that says more */
 #define HALF_OF      0.5  /* times a library's function: a caller has part of it at least */
 #define QUEUE_SHARE  0.05 /* of wall time, waiting for a CPU: less needs no word */
+#define LOOP_SHARE   0.1  /* of code without a name, in loops of one kind */
 #define SAME_SHARE   0.01 /* shares that differ by less need no word */
 #define BESIDE_SHARE 0.1  /* of the time that threads were on CPUs, two or more at once */
 #define STANDS_FOR   0.5  /* of the time of a place, by a finding in it */
@@ -1030,6 +1033,34 @@ static bool of_openmp(const struct verdict_facts *f, const struct row *row, cons
 	              "OMP_WAIT_POLICY=passive makes them sleep.");
 }
 
+static const char *const loop_words[LOOP_KINDS] = {
+	[LOOP_WAIT] = "re-read one memory address until it changes",
+	[LOOP_CHASE] = "follow dependent loads",
+	[LOOP_DIVIDE] = "wait for divisions or square roots",
+	[LOOP_STRIDE] = "walk memory in strides",
+	[LOOP_SEARCH] = "compare elements one by one",
+	[LOOP_COPY] = "copy or fill memory",
+	[LOOP_SUM] = "add floating-point numbers to one sum",
+	[LOOP_SCALAR] = "compute with one element at a time",
+	[LOOP_NARROW] = "compute with short vectors",
+};
+
+// "; 34 % of that in loops that follow dependent loads, most at gzip+0x5a10": a fact beside, and no
+// advice, as the program may be nobody's here to change.
+static void add_loop(const struct verdict_facts *f, const struct row *row, struct verdict *v)
+{
+	size_t length = strlen(v->sentence);
+	struct nameless_loop loop;
+
+	if (!query_nameless_loop(f->profile, row->module, &loop) ||
+	    share_of(loop.ns, loop.all_ns) < LOOP_SHARE || !length)
+		return;
+	snprintf(v->sentence + length - 1, sizeof(v->sentence) - length + 1,
+	         "; %s %% of that in loops that %s, most at %.60s+0x%" PRIx64 ".",
+	         format_percent(loop.ns, loop.all_ns).text, loop_words[loop.fact.kind],
+	         path_base(row->module), loop.address);
+}
+
 // Code without a name is below one that has one, or in a library that is known for one thing:
 // either says what the program does. Nobody but its packagers can change a program of the system's,
 // but what it is asked to do is up to the user.
@@ -1080,6 +1111,7 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	    : name       ? name
 	    : above.name ? above.name
 	                 : "");
+	add_loop(f, row, v);
 	return advise_nameless(row, *called, own, above.name, v);
 }
 

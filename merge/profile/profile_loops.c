@@ -55,13 +55,14 @@ static uint64_t *self_times(const struct profile *p, uint64_t *all)
 	return ns;
 }
 
+// The user's own code, and any that has no name: there, nothing else tells what it does.
 static bool is_wanted(const struct profile *p, const struct location *location)
 {
 	const struct module *module = modules_get(p->modules, location->module);
 
 	return module && module->kind == MODULE_ELF &&
 	       (location->kind == FRAME_EXACT || location->kind == FRAME_CALLED_EXACT) &&
-	       !origin_is_foreign(module->path, NULL);
+	       (!location->place_count || !origin_is_foreign(module->path, NULL));
 }
 
 static int by_address(const void *a, const void *b)

@@ -331,7 +331,11 @@ static bool take_location(struct asking *a, uint32_t id)
 	for (uint32_t i = location->place_count; ok && i > 0; i--)
 		ok = take_place(a, location, &places[i - 1], step);
 	struct loop_fact fact;
-	if (loop_fact_parse(profile_string(a->profile, location->loop), &fact)) {
+	const struct module *module =
+		location->loop ? profile_module(a->profile, location->module) : NULL;
+	// A loop that is not the user's to change is nothing to find fault with.
+	if (module && !origin_is_foreign(module->path, NULL) &&
+	    loop_fact_parse(profile_string(a->profile, location->loop), &fact)) {
 		step->loop = location->loop;
 		step->loops = (activity_set)1 << (ACTIVITY_IN_LOOP + fact.kind);
 	}

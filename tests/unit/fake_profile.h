@@ -19,6 +19,7 @@
 #include "merge/query/query_gpu.h"
 #include "merge/query/query_gpu_lines.h"
 #include "merge/query/query_imports.h"
+#include "merge/query/query_loops.h"
 #include "merge/query/query_ops.h"
 #include "merge/query/query_ranks.h"
 #include "merge/query/query_repeats.h"
@@ -84,6 +85,7 @@ struct profile {
 	struct workers workers;
 	struct rank_rows ranks; /* of a merged profile */
 	struct repeat_rows repeats;
+	struct nameless_loop loop;
 	const struct repeat *repeat_runs;
 	size_t repeat_run_count;
 	struct spread ratio; /* of the second side to the first */

@@ -743,6 +743,13 @@ uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t al
 	return ns / 20;
 }
 
+bool query_nameless_loop(const struct profile *p, const char *module, struct nameless_loop *loop)
+{
+	(void)module;
+	*loop = p->loop;
+	return p->loop.ns > 0;
+}
+
 bool query_wall_rank(const struct profile *p, struct wall_rank *rank)
 {
 	(void)rank;

@@ -2,6 +2,9 @@
 // What rules say of loops, by what is known of their machine code.
 #include "tests/unit/finding_fixture.h"
 
+#include "merge/profile/profile_data.h"
+#include "merge/query/query_loops.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -111,6 +114,34 @@ Test(finding_loops, what_a_loop_calls_is_not_its_own)
 	put_in_loop(20, "chase 0 0 20 a.c");
 	cleanup(findings) struct findings *findings = look(NULL);
 	cr_expect_null(finding_of(findings, "CPU-CHASE"));
+}
+
+// What is not the user's to change is a fact for the answer, and no finding.
+Test(finding_loops, a_loop_of_a_library_is_told_and_blamed_on_nobody)
+{
+	struct nameless_loop loop;
+
+	add(&f, 1, METRIC_ON_CPU, 800, "main a.c:3 > hot@libc");
+	add(&f, 1, METRIC_ON_CPU, 200, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	struct locations *l = &f.profile->locations;
+	const char *path = NULL;
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct module *module = modules_get(f.modules, l->locations[i].module);
+		if (!module || !strstr(module->path, "libc"))
+			continue;
+		path = module->path;
+		l->locations[i].place_count = 0; // as without symbols
+		l->locations[i].loop = strings_add(f.profile->strings, "chase 0 0 0 ");
+	}
+	cr_assert(path != NULL);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "CPU-CHASE"));
+	cr_assert(query_nameless_loop(f.profile, path, &loop));
+	cr_expect_eq(loop.fact.kind, LOOP_CHASE);
+	cr_expect_eq(loop.ns, 800 * MS);
+	cr_expect_eq(loop.all_ns, 800 * MS);
+	cr_expect_not(query_nameless_loop(f.profile, "/none", &loop));
 }
 
 Test(finding_loops, a_damaged_fact_is_none)

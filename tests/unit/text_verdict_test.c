@@ -160,6 +160,20 @@ Test(text_verdict, code_without_symbols_is_told_by_what_is_known_around_it)
 	}
 }
 
+// A fact beside, which gives no advice to change a program of the distribution's.
+Test(text_verdict, code_without_symbols_is_told_by_its_hottest_loop)
+{
+	struct call_node nodes[3];
+	struct profile *profile = with_nameless(nodes, "[gzip]", "/usr/bin/gzip", "[gzip]");
+
+	profile->loop = (struct nameless_loop){ { .kind = LOOP_CHASE }, 0x5a10, 600, 900 };
+	expect_verdict(profile, "in code without symbols in gzip; 66.7 % of that in loops that "
+	                        "follow dependent loads, most at gzip+0x5a10.");
+	expect_verdict(profile, "What gzip works on is up to its options and input");
+	profile->loop.ns = 80; // not what most of it does
+	expect_verdict(profile, "in code without symbols in gzip.");
+}
+
 // Its functions that have names are no place for the user to begin at.
 Test(text_verdict, a_library_that_is_known_for_one_thing_has_advice_of_its_own)
 {
