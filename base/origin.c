@@ -70,8 +70,13 @@ bool origin_is_installed(const char *module)
 {
 	static const char *const programs[] = { "/usr/bin/", "/bin/",         "/usr/sbin/",
 		                                "/sbin/",    "/usr/libexec/", NULL };
+	// Where programs keep those that they start: a compiler its passes, Git its commands.
+	static const char *const helpers[] = { "/usr/lib/", "/usr/lib64/", "/lib/", NULL };
 
-	return module && begins_with_one(module, programs);
+	return module &&
+	       (begins_with_one(module, programs) ||
+	        (begins_with_one(module, helpers) && !strstr(module, ".so") &&
+	         !strstr(module, "/site-packages/") && !strstr(module, "/dist-packages/")));
 }
 
 bool origin_is_python(const char *module)

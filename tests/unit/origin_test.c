@@ -89,6 +89,9 @@ Test(origin, of_programs_of_the_system)
 {
 	cr_expect(origin_is_installed("/usr/bin/make"));
 	cr_expect(origin_is_installed("/bin/sh"));
+	cr_expect(origin_is_installed("/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus"));
+	cr_expect(!origin_is_installed("/usr/lib/x86_64-linux-gnu/libz.so.1"));
+	cr_expect(!origin_is_installed("/usr/lib/python3/dist-packages/tool/bin/tool"));
 	cr_expect(!origin_is_installed("/home/u/usr/bin/make"));
 	cr_expect(!origin_is_installed("/usr/local/bin/app"));
 	cr_expect(!origin_is_installed(NULL));
