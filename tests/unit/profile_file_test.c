@@ -224,9 +224,12 @@ Test(profile_file, a_checkpoint_can_be_symbolized_after_reading)
 static void tell_span(uint32_t thread, uint64_t to_ms, enum thread_state state,
                       enum thread_state next)
 {
-	const struct span_event span = {
-		thread, 1000 * MS, to_ms * MS, state, next, METRIC_OFF_LOCK
-	};
+	const struct span_event span = { .thread = thread,
+		                         .from_ns = 1000 * MS,
+		                         .to_ns = to_ms * MS,
+		                         .state = state,
+		                         .next = next,
+		                         .cause = METRIC_OFF_LOCK };
 
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
 }

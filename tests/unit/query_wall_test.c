@@ -12,8 +12,12 @@ static struct fixture f;
 static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum thread_state state,
                       enum thread_state next)
 {
-	const struct span_event span = { thread, from_ms * MS, to_ms * MS,
-		                         state,  next,         METRIC_OFF_LOCK };
+	const struct span_event span = { .thread = thread,
+		                         .from_ns = from_ms * MS,
+		                         .to_ns = to_ms * MS,
+		                         .state = state,
+		                         .next = next,
+		                         .cause = METRIC_OFF_LOCK };
 
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
 }

@@ -102,8 +102,12 @@ static uint32_t number(const struct player *p)
 
 static void tell_span(struct player *p, enum thread_state state, enum thread_state next)
 {
-	wall_span(wall, &(struct span_event){ number(p), p->since_ns, now, state, next,
-	                                      METRIC_OFF_LOCK });
+	wall_span(wall, &(struct span_event){ .thread = number(p),
+	                                      .from_ns = p->since_ns,
+	                                      .to_ns = now,
+	                                      .state = state,
+	                                      .next = next,
+	                                      .cause = METRIC_OFF_LOCK });
 }
 
 static void block(struct player *p, int on)
@@ -368,8 +372,11 @@ static double play_all(const struct step (*programs)[OPS], uint32_t count, int b
 		p->since_ns = now;
 		p->tick_ns = uniform() * 1e6;
 		wall_thread(wall, i + 1, 1, 0, now);
-		wall_span(wall,
-		          &(struct span_event){ i + 1, now, now, THREAD_READY, THREAD_RUNS, 0 });
+		wall_span(wall, &(struct span_event){ .thread = i + 1,
+		                                      .from_ns = now,
+		                                      .to_ns = now,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
 	}
 	for (uint32_t i = 0; i < count; i++)
 		play(&players[i]);
@@ -519,16 +526,27 @@ Test(wall, those_who_have_ended_long_ago_are_forgotten_and_have_their_time)
 	wall = wall_new(hear, NULL);
 	wall_process(wall, 1, 0);
 	wall_thread(wall, 1, 1, 0, start);
-	wall_span(wall, &(struct span_event){ 1, start, start, THREAD_READY, THREAD_RUNS, 0 });
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = start,
+	                                      .to_ns = start,
+	                                      .state = THREAD_READY,
+	                                      .next = THREAD_RUNS });
 	now = start;
 	for (uint32_t i = 2; i < 20002; i++, now += 10 * MS) {
 		uint64_t begin = now + MS, end = now + 10 * MS;
 		wall_process(wall, i, 1);
 		wall_thread(wall, i, i, 0, begin);
-		wall_span(wall, &(struct span_event){ 1, now, begin, THREAD_RUNS, THREAD_BLOCKED,
-		                                      METRIC_OFF_CHILD });
-		wall_span(wall,
-		          &(struct span_event){ i, begin, begin, THREAD_READY, THREAD_RUNS, 0 });
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = now,
+		                                      .to_ns = begin,
+		                                      .state = THREAD_RUNS,
+		                                      .next = THREAD_BLOCKED,
+		                                      .cause = METRIC_OFF_CHILD });
+		wall_span(wall, &(struct span_event){ .thread = i,
+		                                      .from_ns = begin,
+		                                      .to_ns = begin,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
 		for (uint64_t at = begin; at < end; at += MS)
 			wall_stack(wall, &(struct wall_stack){ .thread = i,
 			                                       .node = 1 + i % 2,
@@ -536,8 +554,12 @@ Test(wall, those_who_have_ended_long_ago_are_forgotten_and_have_their_time)
 			                                       .time_ns = at,
 			                                       .weight_ns = MS });
 		wall_thread_end(wall, i, end);
-		wall_span(wall, &(struct span_event){ 1, begin, end, THREAD_BLOCKED, THREAD_RUNS,
-		                                      METRIC_OFF_CHILD });
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = begin,
+		                                      .to_ns = end,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = METRIC_OFF_CHILD });
 	}
 	wall_finish(wall, now);
 	cr_expect(wall_is_whole(wall));
@@ -556,7 +578,11 @@ static void two_run(void)
 	wall_process(wall, 1, 0);
 	for (uint32_t i = 1; i <= 2; i++) {
 		wall_thread(wall, i, 1, i, now);
-		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
+		wall_span(wall, &(struct span_event){ .thread = i,
+		                                      .from_ns = now,
+		                                      .to_ns = now,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
 	}
 }
 
@@ -574,7 +600,12 @@ static void tick(uint32_t thread, uint32_t node, bool spins)
 static void change(uint32_t thread, uint64_t from_ns, enum thread_state state,
                    enum thread_state next)
 {
-	wall_span(wall, &(struct span_event){ thread, from_ns, now, state, next, METRIC_OFF_LOCK });
+	wall_span(wall, &(struct span_event){ .thread = thread,
+	                                      .from_ns = from_ns,
+	                                      .to_ns = now,
+	                                      .state = state,
+	                                      .next = next,
+	                                      .cause = METRIC_OFF_LOCK });
 }
 
 // Thread 1 is woken each 2 ms and finds the lock taken again, by the same thread; it tells of its
@@ -695,7 +726,11 @@ Test(wall, who_polls_for_other_ranks_waits_for_one_that_works)
 		wall_process(wall, i, i < 3 ? 9 : 8);
 	for (uint32_t i = 1; i <= 3; i++) {
 		wall_thread(wall, i, i, i, now);
-		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
+		wall_span(wall, &(struct span_event){ .thread = i,
+		                                      .from_ns = now,
+		                                      .to_ns = now,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
 	}
 	for (uint64_t ms = 0; ms < 500; ms++) {
 		bool polls = ms >= 100 && ms < 400;
@@ -772,8 +807,12 @@ Test(wall, wanting_a_cpu_is_not_a_wait_that_nobody_looked_at)
 		now += MS;
 		tick(2, 2, false);
 	}
-	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS,
-	                                      METRIC_OFF_OTHER });
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = METRIC_OFF_OTHER });
 	now += MS;
 	tell_wait_for_2(begin, begin + 10 * MS);
 	change(1, now - MS, THREAD_RUNS, THREAD_READY);
@@ -836,7 +875,11 @@ Test(wall, a_child_that_is_missed_late_was_waited_for)
 	for (uint32_t i = 1; i <= 3; i++) {
 		wall_process(wall, i, i == 1 ? 0 : 1);
 		wall_thread(wall, i, i, i, now);
-		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
+		wall_span(wall, &(struct span_event){ .thread = i,
+		                                      .from_ns = now,
+		                                      .to_ns = now,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
 	}
 	uint64_t begin = now;
 	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
@@ -845,8 +888,12 @@ Test(wall, a_child_that_is_missed_late_was_waited_for)
 		tick(2, 2, false);
 		tick(3, 3, false);
 	}
-	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS,
-	                                      METRIC_OFF_CHILD });
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = METRIC_OFF_CHILD });
 	for (int ms = 0; ms < 100; ms++) {
 		now += MS;
 		tick(1, 1, false);
@@ -872,13 +919,23 @@ static void look_after(bool works, enum metric cause)
 	wall_process(wall, 2, 1);
 	wall_thread(wall, 1, 1, 1, now);
 	wall_thread(wall, 2, 2, 2, now);
-	wall_span(wall, &(struct span_event){ 1, now, now, THREAD_READY, THREAD_RUNS, 0 });
-	wall_span(wall, &(struct span_event){ 2, now, now, THREAD_READY,
-	                                      works ? THREAD_RUNS : THREAD_BLOCKED, 0 });
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = now,
+	                                      .to_ns = now,
+	                                      .state = THREAD_READY,
+	                                      .next = THREAD_RUNS });
+	wall_span(wall, &(struct span_event){ .thread = 2,
+	                                      .from_ns = now,
+	                                      .to_ns = now,
+	                                      .state = THREAD_READY,
+	                                      .next = works ? THREAD_RUNS : THREAD_BLOCKED });
 	for (int i = 0; i < 3; i++) {
 		uint64_t since = now;
-		wall_span(wall,
-		          &(struct span_event){ 1, now, now, THREAD_RUNS, THREAD_BLOCKED, 0 });
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = now,
+		                                      .to_ns = now,
+		                                      .state = THREAD_RUNS,
+		                                      .next = THREAD_BLOCKED });
 		for (int ms = 0; ms < 100; ms++) {
 			now += MS;
 			if (works)
@@ -890,8 +947,12 @@ static void look_after(bool works, enum metric cause)
 		                                       .time_ns = since,
 		                                       .duration_ns = now - since,
 		                                       .weight_ns = now - since });
-		wall_span(wall, &(struct span_event){ 1, since, now, THREAD_BLOCKED, THREAD_RUNS,
-		                                      cause });
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = since,
+		                                      .to_ns = now,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = cause });
 		now += MS;
 		tick(1, 1, false);
 	}
@@ -935,7 +996,11 @@ static void begin_two_processes(void)
 	for (uint32_t i = 1; i <= 2; i++) {
 		wall_process(wall, i, 0);
 		wall_thread(wall, i, i, i, now);
-		wall_span(wall, &(struct span_event){ i, now, now, THREAD_READY, THREAD_RUNS, 0 });
+		wall_span(wall, &(struct span_event){ .thread = i,
+		                                      .from_ns = now,
+		                                      .to_ns = now,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
 	}
 }
 
@@ -967,7 +1032,12 @@ static void wait_for_signals(const int *at_ms, enum metric cause)
 		            &(struct signal_event){ .thread = 2, .process = 1, .time_ns = now });
 		at_ms++;
 	}
-	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS, cause });
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = cause });
 	now += 10 * MS;
 	wall_finish(wall, now);
 }
@@ -1033,7 +1103,12 @@ static void poll_once(bool works, bool looked, enum metric cause)
 		if (works)
 			tick(2, 2, false);
 	}
-	wall_span(wall, &(struct span_event){ 1, begin, now, THREAD_BLOCKED, THREAD_RUNS, cause });
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = cause });
 	now += 10 * MS;
 }
 
