@@ -43,6 +43,8 @@ enum record_type {
 	RECORD_PATCH = 27, /* a function of the program leads to the agent, or is left alone */
 	RECORD_BIRTH = 28, /* a thread is about to make another one */
 	RECORD_WAIT = 29,  /* a thread has waited for others, or ended their waits */
+	RECORD_WAKING =
+		30, /* a thread wakes another one: of the kernel's, in no ring of an agent */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,
 	RECORD_GPU_COPY = 65,

@@ -221,12 +221,24 @@ enum thread_state {
 	THREAD_BLOCKED
 };
 
+/* Who has woken a thread, as far as the kernel tells. */
+enum woken_by {
+	WOKEN_BY_THREAD,
+	WOKEN_BY_INTERRUPT,   /* a timer or a device, whoever was on the CPU */
+	WOKEN_AFTER_INTERRUPT /* the same, or a packet that the thread on the CPU has just sent to
+	                         this machine itself */
+};
+
 /* A thread was in STATE, and is in NEXT from TO_NS on. */
 struct span_event {
 	uint32_t thread;
 	uint64_t from_ns, to_ns;
 	enum thread_state state, next;
 	enum metric cause; /* of THREAD_BLOCKED: METRIC_OFF_OTHER if it is not known by then */
+	uint64_t woken_ns; /* of THREAD_BLOCKED: when it was woken, by the kernel's word; 0: unknown
+	                    */
+	uint32_t waker; /* the thread that was on the CPU then; 0: not known, or none of the run */
+	enum woken_by woken_by;
 };
 
 /* What a thread waits for at TIME_NS, or from then on, is done at the other end of a pipe or

@@ -11,6 +11,7 @@
 #include "base/device_bytes.h"
 #include "base/gpu_pc_event.h"
 #include "base/record.h"
+#include "base/stack.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,6 +112,12 @@ struct event_wait {
 	const struct wait_part *parts;
 };
 
+/* Who is named by the event wakes thread TID, of any process, or an interrupt does that hits it. */
+struct event_waking {
+	uint32_t tid;
+	enum woken_by by;
+};
+
 struct event_python {
 	bool samples; /* from now on its agent samples the process */
 	bool counts;  /* and counts calls */
@@ -183,6 +190,7 @@ struct event {
 		struct event_memory memory;
 		struct event_patch patch;
 		struct event_wait wait;
+		struct event_waking waking;
 		struct event_python python;
 		struct event_python_code python_code;
 		struct event_python_name python_name;

@@ -7,6 +7,8 @@
 #include "base/perf_refused.h"
 #include "sampler/perf/perf_keeper.h"
 #include "sampler/perf/perf_ring.h"
+#include "sampler/perf/perf_storm.h"
+#include "sampler/perf/perf_wakeup.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,16 +31,20 @@
 // many a second in the long run. In frequency mode the kernel sees to it for each thread, but two
 // switches in quick succession raise the period, and all short processes inherit it: at 4999 Hz an
 // eighth of what the processes of a make of small recipes were blocked went unseen.
-#define SWITCH_BURST  500
-#define SWITCH_BUDGET 3000
+static const struct perf_storm_budget switch_budget = { .burst = 500, .per_second = 3000 };
 
 // They have rings of their own: a storm of them crowds out nothing else, and what a ring holds is
 // all that the storm can cost between two looks at it.
 #define SWITCH_RING_BYTES ((size_t)1024 * 1024)
 
+// The same of wakeups, which have no stacks: one costs the one that wakes about a microsecond.
+static const struct perf_storm_budget wakeup_budget = { .burst = 4000, .per_second = 20000 };
+#define WAKEUP_RING_BYTES ((size_t)256 * 1024)
+
 struct cpu_events {
 	int clock_fd;  // has the ring of the same number
 	int switch_fd; // has a ring behind all of those; -1: no switch samples
+	int wakeup_fd; // has one behind those; -1: no wakeups
 	bool hung_up;  // no followed task is left that could run here
 };
 
@@ -49,9 +55,9 @@ struct perf_source {
 	size_t ring_bytes;
 	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
 	uint64_t lost;            // by PERF_RECORD_LOST so far
-	int64_t switch_credit;    // switch samples that the budget still allows
-	uint64_t credited_ns;     // when it was last added to
-	bool switches_paused;
+	struct perf_storm switches, wakeups;
+	uint64_t began_ns;                // the first look at the rings
+	struct perf_wakeup_format wakeup; // id 0: there are none
 	int epoll;
 	struct event event;
 	struct perf_rings rings;
@@ -131,12 +137,28 @@ static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
 	return attr;
 }
 
+static struct perf_event_attr wakeup_attr(const struct perf_event_attr *clock, uint64_t tracepoint)
+{
+	struct perf_event_attr attr = *clock;
+
+	attr.type = PERF_TYPE_TRACEPOINT;
+	attr.config = tracepoint;
+	attr.sample_period = 1;
+	attr.sample_type = PERF_RECORD_WAKEUP_TYPE;
+	attr.sample_regs_user = 0;
+	attr.sample_stack_user = 0;
+	attr.exclude_callchain_user = 0;
+	attr.wakeup_watermark = (uint32_t)(WAKEUP_RING_BYTES / 4);
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
+	return attr;
+}
+
 static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t child, int cpu,
                      bool switches)
 {
 	struct cpu_events *events = &s->cpus[s->cpu_count];
 
-	events->switch_fd = -1;
+	events->switch_fd = events->wakeup_fd = -1;
 	events->clock_fd = open_event(attr, child, cpu);
 	if (events->clock_fd < 0 && errno == EINVAL && attr->read_format & FORMAT_LOST) {
 		attr->read_format &= ~(uint64_t)FORMAT_LOST; // before Linux 6.0
@@ -150,6 +172,12 @@ static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t 
 		events->switch_fd = open_event(&other, child, cpu);
 		s->base.facts.switch_samples &= events->switch_fd >= 0;
 	}
+	if (s->wakeup.id) {
+		struct perf_event_attr other = wakeup_attr(attr, s->wakeup.id);
+		events->wakeup_fd = open_event(&other, child, cpu);
+		if (events->wakeup_fd < 0)
+			s->wakeup.id = 0;
+	}
 	return true;
 }
 
@@ -159,7 +187,7 @@ static int open_cpus(struct perf_source *s, const struct source_request *request
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
 	s->cpus = calloc((size_t)cpus, sizeof(*s->cpus));
-	s->rings.rings = calloc((size_t)cpus * 2, sizeof(*s->rings.rings));
+	s->rings.rings = calloc((size_t)cpus * 3, sizeof(*s->rings.rings));
 	if (!s->cpus || !s->rings.rings)
 		return ENOMEM;
 	attr.wakeup_watermark =
@@ -177,24 +205,18 @@ static size_t map_bytes(size_t ring_bytes)
 	return ring_bytes + (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static size_t bytes_of(const struct perf_source *s, size_t ring)
-{
-	return ring < s->cpu_count ? s->ring_bytes : SWITCH_RING_BYTES;
-}
-
 static void unmap_rings(struct perf_source *s, size_t from)
 {
 	while (s->rings.count > from) {
-		size_t i = --s->rings.count;
-		perf_ring_fini(&s->rings.rings[i]);
-		munmap(s->rings.rings[i].page, map_bytes(bytes_of(s, i)));
+		struct perf_ring *ring = &s->rings.rings[--s->rings.count];
+		perf_ring_fini(ring);
+		munmap(ring->page, map_bytes(ring->mask + 1));
 	}
 }
 
-static int map_ring(struct perf_source *s, int fd)
+static int map_ring(struct perf_source *s, int fd, size_t bytes)
 {
 	struct perf_ring *ring = &s->rings.rings[s->rings.count];
-	size_t bytes = bytes_of(s, s->rings.count);
 	void *page = mmap(NULL, map_bytes(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (page == MAP_FAILED)
@@ -208,7 +230,7 @@ static int map_ring(struct perf_source *s, int fd)
 static int map_clock_rings(struct perf_source *s)
 {
 	for (size_t i = 0; i < s->cpu_count; i++) {
-		int errnum = map_ring(s, s->cpus[i].clock_fd);
+		int errnum = map_ring(s, s->cpus[i].clock_fd, s->ring_bytes);
 		if (errnum) {
 			unmap_rings(s, 0);
 			return errnum;
@@ -222,10 +244,26 @@ static bool map_switch_rings(struct perf_source *s)
 	for (size_t i = 0; i < s->cpu_count; i++) {
 		int fd = s->cpus[i].switch_fd;
 		struct perf_ring *ring = &s->rings.rings[s->rings.count];
-		if (map_ring(s, fd) || ioctl(fd, PERF_EVENT_IOC_ID, &ring->format.switch_id) < 0) {
+		if (map_ring(s, fd, SWITCH_RING_BYTES) ||
+		    ioctl(fd, PERF_EVENT_IOC_ID, &ring->format.switch_id) < 0) {
 			unmap_rings(s, s->cpu_count);
 			return false;
 		}
+	}
+	return true;
+}
+
+static bool map_wakeup_rings(struct perf_source *s)
+{
+	size_t before = s->rings.count;
+
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		struct perf_ring *ring = &s->rings.rings[s->rings.count];
+		if (map_ring(s, s->cpus[i].wakeup_fd, WAKEUP_RING_BYTES)) {
+			unmap_rings(s, before);
+			return false;
+		}
+		ring->format.wakeup = &s->wakeup;
 	}
 	return true;
 }
@@ -263,7 +301,8 @@ static int wait_for_rings(struct perf_source *s, struct error *err)
 {
 	for (size_t i = 0; i < s->cpu_count; i++)
 		if (!wait_for_ring(s, s->cpus[i].clock_fd, i) ||
-		    (s->base.facts.switch_samples && !wait_for_ring(s, s->cpus[i].switch_fd, i)))
+		    (s->base.facts.switch_samples && !wait_for_ring(s, s->cpus[i].switch_fd, i)) ||
+		    (s->wakeup.id && !wait_for_ring(s, s->cpus[i].wakeup_fd, i)))
 			return error_set(err, errno, "could not wait for a perf event");
 	return 0;
 }
@@ -278,6 +317,16 @@ static void drop_switch_events(struct perf_source *s)
 	}
 }
 
+// The same: where some wakeups are not seen, the last one that is may not be the one that counts.
+static void drop_wakeup_events(struct perf_source *s)
+{
+	s->wakeup.id = 0;
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		close_at_scope_end(&s->cpus[i].wakeup_fd);
+		s->cpus[i].wakeup_fd = -1;
+	}
+}
+
 static void close_source(struct source *source)
 {
 	struct perf_source *s = (struct perf_source *)source;
@@ -287,6 +336,7 @@ static void close_source(struct source *source)
 	perf_keeper_stop(&s->keeper);
 	unmap_rings(s, 0);
 	for (size_t i = 0; i < s->cpu_count; i++) {
+		close_at_scope_end(&s->cpus[i].wakeup_fd);
 		close_at_scope_end(&s->cpus[i].switch_fd);
 		close_at_scope_end(&s->cpus[i].clock_fd);
 	}
@@ -318,6 +368,8 @@ static struct source *open_source(const struct source_request *request,
 			.frequency_hz = request->frequency_hz,
 		},
 	};
+	if (kernel && request->off_cpu && !perf_wakeup_find(&s->wakeup))
+		s->wakeup.id = 0;
 	int errnum = s->epoll < 0 ? errno : open_cpus(s, request);
 	if (errnum) {
 		perf_refused(err, errnum, kernel, perf_paranoid());
@@ -330,6 +382,8 @@ static struct source *open_source(const struct source_request *request,
 	}
 	if (!s->base.facts.switch_samples || !map_switch_rings(s))
 		drop_switch_events(s);
+	if (!s->wakeup.id || !map_wakeup_rings(s))
+		drop_wakeup_events(s);
 	if (wait_for_rings(s, err) < 0) {
 		close_source(&s->base);
 		return NULL;
@@ -366,45 +420,48 @@ static void drop_hung_up(struct perf_source *s)
 			epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu->clock_fd, NULL);
 			if (cpu->switch_fd >= 0)
 				epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu->switch_fd, NULL);
+			if (cpu->wakeup_fd >= 0)
+				epoll_ctl(s->epoll, EPOLL_CTL_DEL, cpu->wakeup_fd, NULL);
 		}
 	}
 }
 
-static void switch_samples(struct perf_source *s, unsigned long request)
+// Reaches the inherited events too. Waits that switches without samples begin are looked at, and of
+// those that end without a wakeup is told what is known without that.
+static void change_events(struct perf_source *s, enum perf_storm_change change, bool wakeups)
 {
-	for (size_t i = 0; i < s->cpu_count; i++)
-		ioctl(s->cpus[i].switch_fd, request, 0); // reaches the inherited events too
+	unsigned long request =
+		change == PERF_STORM_PAUSE ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
+
+	for (size_t i = 0; change != PERF_STORM_SAME && i < s->cpu_count; i++)
+		ioctl(wakeups ? s->cpus[i].wakeup_fd : s->cpus[i].switch_fd, request, 0);
 }
 
-// A storm of switches would cost the program more than its stacks are worth, and crowd out all
-// other records: pauses keep to the budget, and off_cpu looks at what they miss.
-static void keep_budget(struct perf_source *s, uint64_t now_ns)
+static void keep_budgets(struct perf_source *s, uint64_t now_ns)
 {
-	if (!s->base.facts.switch_samples)
-		return;
-	s->switch_credit += (int64_t)((now_ns - s->credited_ns) / (NS_PER_SEC / SWITCH_BUDGET));
-	s->credited_ns = now_ns;
-	if (s->switch_credit > SWITCH_BURST)
-		s->switch_credit = SWITCH_BURST;
-	if (!s->switches_paused && s->switch_credit < 0) {
-		switch_samples(s, PERF_EVENT_IOC_DISABLE);
-		s->switches_paused = true;
-	} else if (s->switches_paused && s->switch_credit == SWITCH_BURST) {
-		switch_samples(s, PERF_EVENT_IOC_ENABLE);
-		s->switches_paused = false;
-	}
+	if (s->base.facts.switch_samples)
+		change_events(s, perf_storm_look(&s->switches, &switch_budget, now_ns), false);
+	if (s->wakeup.id)
+		change_events(s, perf_storm_look(&s->wakeups, &wakeup_budget, now_ns), true);
 }
 
 // What was lost has cost the program nearly as much as what was not. True if s->event is nothing
-// else: a switch without a sample is one that off_cpu looks at.
-static bool charge_switches(struct perf_source *s, const struct perf_ring *ring)
+// else.
+static bool charge(struct perf_source *s, const struct perf_ring *ring)
 {
 	bool lost = s->event.type == RECORD_LOST;
 
-	if (!ring->format.switch_id)
+	if (!ring->format.switch_id && !ring->format.wakeup)
 		return false;
-	s->switch_credit -= lost ? (int64_t)s->event.lost : 1;
+	perf_storm_charge(ring->format.wakeup ? &s->wakeups : &s->switches,
+	                  lost ? s->event.lost : 1);
 	return lost;
+}
+
+static void begin(struct perf_source *s)
+{
+	perf_keeper_start(&s->keeper, &s->rings);
+	s->began_ns = clock_now_ns();
 }
 
 static const struct event *next_event(struct source *source, uint64_t until_ns, struct error *err)
@@ -414,11 +471,11 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 	struct perf_ring *ring;
 
 	if (!s->keeper.rings)
-		perf_keeper_start(&s->keeper, &s->rings);
+		begin(s);
 	if (s->looked_until_ns != until_ns) {
 		s->looked_until_ns = until_ns;
 		drop_hung_up(s);
-		keep_budget(s, clock_now_ns());
+		keep_budgets(s, clock_now_ns());
 		if (perf_rings_look(&s->rings, err) < 0)
 			return NULL;
 	}
@@ -431,7 +488,7 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 			          record->type);
 			return NULL;
 		}
-		if (verdict == PERF_RECORD_EVENT && !charge_switches(s, ring)) {
+		if (verdict == PERF_RECORD_EVENT && !charge(s, ring)) {
 			if (s->event.type == RECORD_LOST)
 				s->lost += s->event.lost;
 			return &s->event;
@@ -449,6 +506,21 @@ static uint64_t read_lost(int fd)
 	return fd >= 0 && read(fd, &counter, sizeof(counter)) == sizeof(counter) ? counter.lost : 0;
 }
 
+#define THINNED_PERCENT 2 // of the time: less is not worth a word
+
+static void note_pauses(struct perf_source *s)
+{
+	uint64_t passed_ns = s->wakeups.credited_ns - s->began_ns;
+	uint64_t paused_ns = s->wakeups.paused_ns;
+
+	if (!*s->base.facts.note && s->wakeup.id && paused_ns * 100 > passed_ns * THINNED_PERCENT)
+		snprintf(s->base.facts.note, sizeof(s->base.facts.note),
+		         "who woke whom was recorded for %u %% of the time: threads were woken "
+		         "more than %u times a second",
+		         (unsigned)(100 - paused_ns * 100 / passed_ns),
+		         (unsigned)wakeup_budget.per_second);
+}
+
 // PERF_RECORD_LOST is written only when a later record fits, so it falls short; the counters
 // are exact, but reading one visits every inherited copy of the event.
 static uint64_t count_lost(struct source *source, bool exact)
@@ -456,6 +528,8 @@ static uint64_t count_lost(struct source *source, bool exact)
 	struct perf_source *s = (struct perf_source *)source;
 	uint64_t lost = 0;
 
+	if (exact && s->keeper.rings)
+		note_pauses(s);
 	for (size_t i = 0; exact && i < s->cpu_count; i++)
 		lost += read_lost(s->cpus[i].clock_fd);
 	return lost > s->lost ? lost : s->lost;

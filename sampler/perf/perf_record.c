@@ -2,6 +2,7 @@
 #include "sampler/perf/perf_record.h"
 
 #include "base/bytes.h"
+#include "sampler/perf/perf_wakeup.h"
 
 #include <string.h>
 
@@ -85,10 +86,30 @@ static void take_user(struct cursor *b, struct event_sample *sample)
 	sample->has_rbp = sample->has_user;
 }
 
+static enum perf_verdict decode_wakeup(const struct perf_wakeup_format *format, struct cursor *b,
+                                       struct event *out)
+{
+	cursor_u64(b); // identifier
+	out->type = RECORD_WAKING;
+	out->pid = cursor_u32(b);
+	out->tid = cursor_u32(b);
+	out->time_ns = cursor_u64(b);
+	uint32_t size = cursor_u32(b);
+	const uint8_t *raw = cursor_take(b, size);
+	if (!raw || b->bad)
+		return PERF_RECORD_DAMAGED;
+	// The text that tells of it may be another kernel's: that is no reason to see nothing more.
+	return perf_wakeup_read(format, raw, size, &out->waking) ? PERF_RECORD_EVENT
+	                                                         : PERF_RECORD_SKIP;
+}
+
 static enum perf_verdict decode_sample(const struct perf_format *format, struct cursor *b,
                                        struct event *out)
 {
 	struct event_sample *sample = &out->sample;
+
+	if (format->wakeup)
+		return decode_wakeup(format->wakeup, b, out);
 	uint64_t identifier = cursor_u64(b);
 
 	out->type = RECORD_SAMPLE;
@@ -245,7 +266,7 @@ size_t perf_record_shorten(const struct perf_format *format, uint8_t *bytes)
 
 	memcpy(&header, bytes, sizeof(header));
 	size_t size = header.size;
-	if (header.type != PERF_RECORD_SAMPLE || size < SAMPLE_TIME_OFFSET + 16)
+	if (format->wakeup || header.type != PERF_RECORD_SAMPLE || size < SAMPLE_TIME_OFFSET + 16)
 		return size;
 	uint8_t *stack = find_stack(format, bytes, size);
 	uint8_t *end = bytes + size;

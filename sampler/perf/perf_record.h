@@ -21,10 +21,17 @@
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD |        \
 	 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
+#define PERF_RECORD_WAKEUP_TYPE                                                                    \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_RAW)
+
+struct perf_wakeup_format;
+
 /* What the records of one ring look like. */
 struct perf_format {
 	bool kernel;        /* samples also have PERF_SAMPLE_CALLCHAIN, kernel part only */
 	uint64_t switch_id; /* samples with this id are SAMPLE_SWITCH; 0: there are none */
+	/* Samples are PERF_RECORD_WAKEUP_TYPE, of that; NULL: they are not. Borrowed. */
+	const struct perf_wakeup_format *wakeup;
 };
 
 enum perf_verdict {

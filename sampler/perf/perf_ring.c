@@ -157,12 +157,12 @@ static bool keep_record(struct perf_ring *ring, size_t most)
 	return true;
 }
 
-// No record of it is out. What samples of switches may cost is what their ring holds.
+// No record of it is out. What samples of switches and wakeups may cost is what their rings hold.
 static void relieve(struct perf_ring *ring, size_t most)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 
-	if (head - ring->tail <= ring->mask / 2 || ring->format.switch_id)
+	if (head - ring->tail <= ring->mask / 2 || ring->format.switch_id || ring->format.wakeup)
 		return;
 	ring->head = head;
 	while (ring->tail != ring->head && keep_record(ring, most))

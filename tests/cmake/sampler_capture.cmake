@@ -11,3 +11,4 @@ add_dependencies(sampler_test sampler_child)
 target_compile_definitions(sampler_test PRIVATE SAMPLER_CHILD="$<TARGET_FILE:sampler_child>")
 
 fuzz(perf_event LIBS sampler)
+fuzz(perf_wakeup LIBS sampler)
