@@ -378,6 +378,33 @@ static uint64_t woken_ns(const struct wall *w, const struct raw *raw,
 	               : 0;
 }
 
+// The kernel tells that THREAD was on the CPU, or sent a packet there, as the wait of H ended.
+static bool is_waker(const struct wall *w, const struct history *h, const struct span_event *span)
+{
+	const struct peers_kept *peers = wall_peers_of(h, span->cause);
+	const struct history *v = span->waker ? wall_find_thread(w, span->waker) : NULL;
+
+	if (!v || v == h || span->woken_by == WOKEN_BY_INTERRUPT)
+		return false;
+	// The thread that a packet of another machine interrupts has nothing to do with it.
+	return span->woken_by == WOKEN_BY_THREAD || (peers && wall_may_wake(v, h, peers));
+}
+
+// Whoever has ended RAW, since it has the one that waited has wanted a CPU.
+static void take_waker(const struct wall *w, const struct history *h, const struct span_event *span,
+                       struct raw *raw)
+{
+	bool told = is_waker(w, h, span);
+
+	if (!span->woken_ns || raw->cause == METRIC_OFF_CHILD)
+		return;
+	// A signal is a kind of wait of its own, where it was what woke.
+	raw->signalled &= !told || raw->guess == span->waker;
+	raw->woken_ns = told || raw->guess ? max_ns(span->woken_ns, raw->from_ns) : 0;
+	raw->guess = told ? span->waker : raw->guess;
+	raw->told = told;
+}
+
 void wall_signal(struct wall *w, const struct signal_event *signal)
 {
 	struct process *p = wall_find_process(w, signal->process);
@@ -410,6 +437,7 @@ void wall_span(struct wall *w, const struct span_event *span)
 		raw.inode = peers && (looked || raw.guess) ? peers->inode : 0;
 		h->known = looked ? span->cause : h->known;
 		cut_at_signals(w, h, &raw);
+		take_waker(w, h, span, &raw);
 	}
 	if (span->state == THREAD_READY && waits_to_spin(w, h)) {
 		raw.state = THREAD_BLOCKED;

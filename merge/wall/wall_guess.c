@@ -94,8 +94,7 @@ const struct peers_kept *wall_peers_of(const struct history *h, enum metric caus
 	               : NULL;
 }
 
-static bool may_wake(const struct history *v, const struct history *h,
-                     const struct peers_kept *peers)
+bool wall_may_wake(const struct history *v, const struct history *h, const struct peers_kept *peers)
 {
 	bool may = !peers && v->process == h->process;
 
@@ -112,7 +111,7 @@ static bool is_better(const struct history *v, const struct history *best)
 static bool may_end_spin(const struct wall *w, const struct history *v, const struct history *h)
 {
 	if (!h->abroad)
-		return may_wake(v, h, NULL);
+		return wall_may_wake(v, h, NULL);
 	const struct process *own = wall_find_process(w, h->process);
 	const struct process *other = wall_find_process(w, v->process);
 	return own && other && own != other && own->parent && own->parent == other->parent;
@@ -214,12 +213,12 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 		return is_looked_after(cause) ? guess_worker(w, h) : 0;
 	for (size_t i = 0; i < w->running_count; i++) {
 		const struct history *v = w->running[i];
-		if (may_wake(v, h, peers) && v->running_since_ns < at_ns && is_better(v, best))
+		if (wall_may_wake(v, h, peers) && v->running_since_ns < at_ns && is_better(v, best))
 			best = v;
 	}
 	for (size_t i = 0; i < STOPPED; i++) {
 		const struct history *v = w->stopped[i] ? wall_find_thread(w, w->stopped[i]) : NULL;
-		if (v && !v->in_running && may_wake(v, h, peers) &&
+		if (v && !v->in_running && wall_may_wake(v, h, peers) &&
 		    v->stopped_ns + JUST_NS >= at_ns && is_better(v, best))
 			best = v;
 	}

@@ -254,14 +254,27 @@ static uint32_t likely_end(struct history *h, const struct raw *raw, const struc
 	return raw->guess;
 }
 
+// TIMES tells of a thread that was waited for.
+static bool names_anybody(const struct history *h, const struct edge_times *times)
+{
+	for (uint32_t i = 0; times && i < times->count; i++) {
+		uint32_t thread = share_at(h, times, i)->thread;
+		if (thread && thread != WALL_NOBODY)
+			return true;
+	}
+	return false;
+}
+
 // One after the other: who was waited for in RAW. What TIMES tells may have been taken up again,
 // and was ENDed then. False: nobody is known.
 static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
                       const struct edge_times *times, const struct edge_times *end,
                       struct deque *shares, bool *guessed)
 {
-	*guessed = !times && !raw->signalled;
-	if (!times && raw->woken_ns)
+	const bool told = raw->told && !names_anybody(h, times);
+
+	*guessed = !told && !times && !raw->signalled;
+	if (told || (!times && raw->woken_ns))
 		return add_share(shares, min_ns(raw->woken_ns, raw->to_ns), raw->guess) &&
 		       (raw->woken_ns >= raw->to_ns || add_share(shares, raw->to_ns, WALL_NOBODY));
 	if (!times) {
@@ -373,6 +386,7 @@ static bool others_can_end(const struct raw *raw)
 {
 	return raw->cause == METRIC_OFF_LOCK || raw->cause == METRIC_OFF_CHILD ||
 	       raw->cause == METRIC_OFF_PIPE || raw->inode || raw->spins || raw->signalled ||
+	       raw->told ||
 	       ((raw->cause == METRIC_OFF_SLEEP || raw->cause == METRIC_OFF_NET) && raw->guess);
 }
 

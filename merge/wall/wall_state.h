@@ -88,6 +88,7 @@ struct raw {
 	uint64_t inode;    /* of the pipe or socket by which it did; 0: none */
 	uint64_t woken_ns; /* when GUESS has ended it, if it had no CPU at once; 0: not known */
 	bool signalled;    /* by a signal, which is no guess */
+	bool told;         /* the kernel has told who ended it: nor is that one */
 	bool spins;        /* it had no CPU, to spin on */
 	bool ready;        /* it had none, to go on waiting: see wall_resolve.c */
 	uint8_t state, cause;
@@ -334,6 +335,10 @@ void wall_note_busy(struct wall *w, uint64_t time_ns);
 
 /* The peers of the wait that began at H's since_ns; NULL: none are known. */
 const struct peers_kept *wall_peers_of(const struct history *h, enum metric cause);
+
+/* V is another thread of H's process, or where there are PEERS, of one of those. */
+bool wall_may_wake(const struct history *v, const struct history *h,
+                   const struct peers_kept *peers);
 
 /* Who may have ended the wait of H that ends at AT_NS; 0: nobody. */
 uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, uint64_t at_ns);

@@ -503,6 +503,20 @@ static void tell_span(const struct off_cpu *o, struct span_event span, enum thre
 		o->options.span(o->context, &span);
 }
 
+// The kernel may wake a thread that is still on its way off the CPU: by so much before its record.
+#define WOKEN_EARLY_NS (50 * NS_PER_US)
+
+/* OFF is a wait from FROM_NS to TO_NS. */
+static void add_waker(const struct off_cpu_state *s, struct span_event *off, uint64_t from_ns,
+                      uint64_t to_ns)
+{
+	if (!s->out || s->woken_ns > to_ns || s->woken_ns + WOKEN_EARLY_NS < from_ns)
+		return;
+	off->woken_ns = max_ns(s->woken_ns, from_ns);
+	off->waker = s->waker;
+	off->woken_by = s->woken_by;
+}
+
 /* The present state, of which ON_NS were on the CPU, ends at END_NS. */
 static void tell_state(const struct off_cpu *o, const struct thread *thread, uint64_t end_ns,
                        uint64_t on_ns, enum metric cause, enum thread_state next)
@@ -515,6 +529,8 @@ static void tell_state(const struct off_cpu *o, const struct thread *thread, uin
 
 	if (cause == METRIC_OFF_RUNNABLE)
 		off.state = THREAD_READY;
+	else
+		add_waker(s, &off, s->since_ns, end_ns);
 	// Where a record was lost, it was what it is known to have been first, and then the other.
 	if (s->out) {
 		off.from_ns = s->since_ns;
@@ -598,6 +614,17 @@ void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, 
 		s->seen_from_ns = s->seen_until_ns = time_ns;
 	if (s->out && !preempted)
 		off_cpu_queue(o, thread);
+}
+
+void off_cpu_woken(struct off_cpu *o, struct thread *thread, uint64_t time_ns, uint32_t waker,
+                   enum woken_by by)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	(void)o;
+	s->woken_ns = time_ns;
+	s->waker = waker;
+	s->woken_by = by;
 }
 
 void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct frame *frames,

@@ -74,6 +74,11 @@ void off_cpu_begin(struct off_cpu *o, struct thread *thread, uint64_t time_ns);
 void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, bool in,
                     bool preempted);
 
+/* A RECORD_WAKING: THREAD is woken by WAKER (a number; 0: nobody that is followed), or by what BY
+   says. The wait that is under way ends, or one whose record of its beginning is still to come. */
+void off_cpu_woken(struct off_cpu *o, struct thread *thread, uint64_t time_ns, uint32_t waker,
+                   enum woken_by by);
+
 /* A SAMPLE_SWITCH: the stack of the interval that begins now (it comes before or after the
    SWITCH record of the same switch). */
 void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event);

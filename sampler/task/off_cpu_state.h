@@ -34,10 +34,13 @@ enum seen {
 
 struct off_cpu_state {
 	bool begun;
-	bool switched;       /* a switch record has come */
-	bool out;            /* it is off the CPU */
-	bool preempted;      /* and still wants it */
-	uint64_t since_ns;   /* when its present state began */
+	bool switched;     /* a switch record has come */
+	bool out;          /* it is off the CPU */
+	bool preempted;    /* and still wants it */
+	uint64_t since_ns; /* when its present state began */
+	uint64_t woken_ns; /* when it was woken last; 0: no wakeup has been seen */
+	uint32_t waker;    /* number; 0: nobody that is followed */
+	enum woken_by woken_by;
 	uint64_t sampled_ns; /* what thread->sampled_ns was then */
 
 	enum seen seen;

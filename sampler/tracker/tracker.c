@@ -162,6 +162,17 @@ static void on_switch(struct tracker *t, const struct event *event)
 	tracker_give_short(t, thread, event->time_ns, split.short_ns);
 }
 
+static void on_waking(struct tracker *t, const struct event *event)
+{
+	struct thread *woken = tasks_find_tid(t->tasks, event->waking.tid);
+	const struct thread *waker =
+		woken ? tasks_find_thread(t->tasks, event->pid, event->tid) : NULL;
+
+	if (woken && t->off_cpu)
+		off_cpu_woken(t->off_cpu, woken, event->time_ns, waker ? waker->number : 0,
+		              event->waking.by);
+}
+
 static void on_lost(struct tracker *t, const struct event *event)
 {
 	t->rules.loss_ns = event->time_ns;
@@ -190,6 +201,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_MEMORY] = tracker_on_memory,
 		[RECORD_PATCH] = tracker_on_patch,
 		[RECORD_WAIT] = tracker_on_wait,
+		[RECORD_WAKING] = on_waking,
 		[RECORD_PYTHON] = tracker_on_python,
 		[RECORD_PYTHON_CODE] = tracker_on_python_code,
 		[RECORD_PYTHON_NAME] = tracker_on_python_name,

@@ -14,6 +14,7 @@ from harness import NO_PERF, Case, main, need, python_for_nobody, unprivileged
 KINDS = os.path.abspath(os.environ.get("WAITING_KINDS", "build/tests/waiting_kinds"))
 WAITING = os.path.abspath(os.environ.get("WAITING", "build/tests/waiting"))
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs")
+FIRST_SPACE = 0xEFFFFFFC  # the inode of the first PID namespace
 CONTENTION = "[waiting for a free CPU]"
 
 # What is waited for, by its name in the table of waits.
@@ -179,7 +180,7 @@ class WaitsKinds(Case):
         share = self.share(profile, "right")
         return [] if abs(share - 0.75) < 0.1 else [f"right {share:.3f}"]
 
-    def test_it_is_said_that_rust_keeps_no_owner(self):
+    def rust_program(self):
         need("rustc")
         program = self.path("rust")
         done = self.bare(["rustc", "-g", "-O", "-o", program,
@@ -187,7 +188,25 @@ class WaitsKinds(Case):
                          env={**os.environ, "TMPDIR": self.work})
         if done.returncode != 0:
             self.skipTest("rustc does not work here")
-        profile = self.run_program([program]).profile
+        return program
+
+    def test_the_kernel_tells_who_ends_waits_that_the_agent_does_not_see(self):
+        if os.geteuid() != 0 or os.stat("/proc/self/ns/pid").st_ino != FIRST_SPACE:
+            self.skipTest("it tells that to root alone, in the first PID namespace")
+        self.until_right(self.check_told, [self.rust_program()], "lock", "keep")
+        for kind in ("unix", "tcp"):
+            self.until_right(self.check_told, [KINDS, kind], "pipe or socket", "render")
+
+    def check_told(self, command, resource, holder):
+        rows = [row for row in self.table(self.run_program(command).profile, "waits")
+                if row["resource"] == resource]
+        total = sum(int(row["total_ns"]) for row in rows)
+        right = sum(int(row["total_ns"]) for row in rows
+                    if row["holder"].endswith(holder) and row["guessed"] == "false")
+        return [] if right > 0.9 * total > 0 else [f"{right} of {total} ns: {rows}"]
+
+    def test_it_is_said_that_rust_keeps_no_owner(self):
+        profile = self.run_program([self.rust_program()], prefix=unprivileged()).profile
         rows = [row for row in self.table(profile, "waits") if row["resource"] == "lock"]
         self.assertTrue(rows)
         self.assertEqual({row["guessed"] for row in rows if row["holder"]} - {"true"}, set(), rows)

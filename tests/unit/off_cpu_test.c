@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Switches: of what a thread has lived nothing is missing, whatever is lost.
+#include "base/clock.h"
 #include "tests/support/expect.h"
 #include "tests/unit/off_cpu_fixture.h"
 
@@ -52,6 +53,48 @@ Test(off_cpu, a_sample_may_come_before_or_after_the_record_of_its_switch)
 	cr_expect(eq(u64, handed[0].time_ns, 10 * MS + 900));
 	cr_expect(eq(u64, handed[0].duration_ns, handed[0].weight_ns));
 	cr_expect(eq(u32, handed[0].thread, 7));
+}
+
+static struct span_event last_wait;
+
+static void keep_wait(void *context, const struct span_event *span)
+{
+	(void)context;
+	if (span->state == THREAD_BLOCKED)
+		last_wait = *span;
+}
+
+static struct span_event wait_and_wake(uint64_t woken_ns)
+{
+	start(true);
+	open_with((struct off_cpu_options){ .switch_samples = true, .span = keep_wait });
+	last_wait = (struct span_event){ 0 };
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	if (woken_ns < NS_PER_SEC)
+		off_cpu_woken(o, &thread, woken_ns, 3, WOKEN_BY_THREAD);
+	out(NS_PER_SEC);
+	if (woken_ns >= NS_PER_SEC)
+		off_cpu_woken(o, &thread, woken_ns, 3, WOKEN_BY_THREAD);
+	in(2 * NS_PER_SEC);
+	finish(0, 3 * NS_PER_SEC);
+	return last_wait;
+}
+
+Test(off_cpu, a_wait_ends_as_the_thread_is_woken)
+{
+	struct span_event wait = wait_and_wake(NS_PER_SEC + 5);
+
+	cr_expect(eq(u64, wait.woken_ns, NS_PER_SEC + 5));
+	cr_expect(eq(u32, wait.waker, 3));
+	cr_expect(eq(u64, wait.from_ns, NS_PER_SEC));
+	cr_expect(eq(u64, wait.to_ns, 2 * NS_PER_SEC));
+}
+
+Test(off_cpu, a_thread_may_be_woken_on_its_way_off_the_cpu)
+{
+	cr_expect(eq(u64, wait_and_wake(NS_PER_SEC - 10 * NS_PER_US).woken_ns, NS_PER_SEC));
+	cr_expect(eq(u64, wait_and_wake(NS_PER_SEC / 2).woken_ns, 0), "of an earlier wait");
 }
 
 Test(off_cpu, the_stack_of_one_interval_is_not_used_for_the_next)

@@ -101,6 +101,9 @@ static void on(void *context, const struct sampled *what)
 		on_op_count(context, what->op_count);
 	else if (what->kind == SAMPLED_WAIT)
 		on_wait(context, what->wait);
+	else if (what->kind == SAMPLED_SPAN && what->span->woken_ns)
+		tell("T%u was woken by T%u (%u) at %zu\n", what->span->thread, what->span->waker,
+		     what->span->woken_by, (size_t)(what->span->woken_ns / MS));
 	else if (what->kind == SAMPLED_SIGNAL)
 		tell("T%u sent a signal to P%u, T%u\n", what->signal->thread, what->signal->process,
 		     what->signal->to);
@@ -485,6 +488,34 @@ Test(tracker, a_signal_is_told_where_its_receiver_is_of_the_run)
 	give_signal(4712, HELD_TO_THREAD, 13);
 	give_signal(PID, HELD_TO_THREAD, 14); // to itself
 	expect_story("T1 sent a signal to P1, T0\nT1 sent a signal to P1, T2\n");
+}
+
+static void switch_thread(uint32_t tid, bool in, uint64_t ms)
+{
+	give((struct event){ .type = RECORD_SWITCH, .sched = { .in = in } }, PID, tid, ms);
+}
+
+static void give_waking(uint32_t waker, uint32_t woken, enum woken_by by, uint64_t ms)
+{
+	give((struct event){ .type = RECORD_WAKING, .waking = { woken, by } }, waker, waker, ms);
+}
+
+Test(tracker, who_wakes_a_thread_is_told_with_its_wait)
+{
+	give_exec(PID, "app", 10);
+	give_fork(PID, 7, PID, 10);
+	switch_thread(7, true, 11);
+	switch_thread(7, false, 12);
+	story[0] = '\0';
+	give_waking(PID, 7, WOKEN_BY_THREAD, 15);
+	switch_thread(7, true, 16);
+	switch_thread(7, false, 17);
+	give_waking(4711, 7, WOKEN_BY_INTERRUPT, 18); // who is not followed is nobody
+	give_waking(PID, 4711, WOKEN_BY_THREAD, 18);
+	switch_thread(7, true, 19);
+	switch_thread(7, false, 20);
+	switch_thread(7, true, 21); // no wakeup was seen
+	expect_story("T2 was woken by T1 (0) at 15\nT2 was woken by T0 (1) at 18\n");
 }
 
 Test(tracker, a_thread_that_was_joined_is_known_though_it_has_ended)

@@ -1016,6 +1016,112 @@ static void tell_peer_2(bool outside)
 	                                        .processes = &other });
 }
 
+// Thread 1 waits for 100 ms, in which thread 2 works at node 2; after 90 ms it was woken, as the
+// kernel tells. What is counted as waits for thread 2 that are no guess.
+static uint64_t wait_to_be_woken(enum woken_by by, uint32_t waker, enum metric cause, bool peers)
+{
+	uint64_t begin, known_ns = 0;
+	size_t count;
+
+	begin_two_processes();
+	if (peers)
+		tell_peer_2(false);
+	begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 1; ms <= 100; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = cause,
+	                                      .woken_ns = begin + 90 * MS,
+	                                      .waker = waker,
+	                                      .woken_by = by });
+	now += 10 * MS;
+	wall_finish(wall, now);
+	const struct wall_edge *edges = wall_edges(wall, &count);
+	for (size_t i = 0; i < count; i++)
+		known_ns += edges[i].holder == 2 && !edges[i].guessed ? edges[i].ns : 0;
+	return known_ns;
+}
+
+Test(wall, who_wakes_a_thread_ends_its_wait_and_from_then_on_it_wants_a_cpu)
+{
+	static const enum metric causes[] = { METRIC_OFF_LOCK, METRIC_OFF_PIPE, METRIC_OFF_NET,
+		                              METRIC_OFF_FILE, METRIC_OFF_OTHER };
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+		cr_expect(eq(u64, wait_to_be_woken(WOKEN_BY_THREAD, 2, causes[i], false), 90 * MS));
+		cr_expect(epsilon_eq(dbl, told[2] / MS, 90, 3));
+		cr_expect(eq(u64, wall_coverage(wall).guessed_ns, 0));
+		wall_free(wall);
+	}
+}
+
+Test(wall, an_interrupt_is_nobody_whoever_ran_then)
+{
+	cr_expect(eq(u64, wait_to_be_woken(WOKEN_BY_INTERRUPT, 2, METRIC_OFF_FILE, false), 0));
+	wall_free(wall);
+	cr_expect(eq(u64, wait_to_be_woken(WOKEN_AFTER_INTERRUPT, 2, METRIC_OFF_NET, false), 0));
+	wall_free(wall);
+}
+
+Test(wall, a_packet_within_the_machine_is_of_who_has_the_other_end)
+{
+	cr_expect(
+		eq(u64, wait_to_be_woken(WOKEN_AFTER_INTERRUPT, 2, METRIC_OFF_NET, true), 90 * MS));
+	wall_free(wall);
+}
+
+// The agent tells that thread 1 waited for 100 ms at a condition, for TOLD; the kernel that thread
+// 2 woke it. How much of it is of thread 2.
+static uint64_t wait_as_agent_tells(uint32_t told_thread)
+{
+	uint64_t begin, ns = 0;
+	size_t count;
+
+	begin_two_processes();
+	begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 1; ms <= 100; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	struct wall_share share = { .until_ns = now, .thread = told_thread };
+	wall_wait(wall, &(struct wall_wait){ .thread = 1,
+	                                     .from_ns = begin,
+	                                     .to_ns = now,
+	                                     .kind = HELD_CONDITION,
+	                                     .shares = &share,
+	                                     .count = 1 });
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = METRIC_OFF_LOCK,
+	                                      .woken_ns = now,
+	                                      .waker = 2 });
+	now += 10 * MS;
+	wall_finish(wall, now);
+	const struct wall_edge *edges = wall_edges(wall, &count);
+	for (size_t i = 0; i < count; i++)
+		ns += edges[i].holder == 2 && edges[i].kind == HELD_CONDITION ? edges[i].ns : 0;
+	wall_free(wall);
+	return ns;
+}
+
+Test(wall, who_wakes_counts_where_the_agent_knows_nobody)
+{
+	cr_expect(eq(u64, wait_as_agent_tells(0), 100 * MS));
+	cr_expect(eq(u64, wait_as_agent_tells(2), 100 * MS));
+	cr_expect(eq(u64, wait_as_agent_tells(77), 0), "who held it is known better");
+}
+
 // Thread 1 waits for 100 ms, in which thread 2 works at node 2 and sends it a signal at each of
 // AT_MS, up to a 0.
 static void wait_for_signals(const int *at_ms, enum metric cause)
