@@ -317,7 +317,8 @@ static int save(const struct count_options *options, const struct profile *profi
 		return 0;
 	if (options->output)
 		return profile_write(profile, options->output, err);
-	if (state_prepare(path, sizeof(path), err) == 0 && profile_write(profile, path, err) == 0)
+	if (state_prepare(path, sizeof(path), err) == 0 &&
+	    profile_write_unsynced(profile, path, err) == 0)
 		return 0;
 	message_error("count", err); // nobody has asked for a file
 	return 0;

@@ -271,7 +271,9 @@ static int save(struct running *r, struct error *err)
 		return 0;
 	// A Ctrl-C here would leave a temporary file behind.
 	sigprocmask(SIG_BLOCK, &r->job.handled, &old);
-	int failed = profile_write(recording_profile(r->recording), r->path, err);
+	const struct profile *profile = recording_profile(r->recording);
+	int failed = r->options->output ? profile_write(profile, r->path, err)
+	                                : profile_write_unsynced(profile, r->path, err);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (failed)
 		return error_wrap(err, "the profile is not kept");

@@ -82,12 +82,12 @@ static int cannot_write(struct error *err, int errnum, const char *path)
 	return -1;
 }
 
-int file_save(const char *path, const void *bytes, size_t size, struct error *err)
+int file_save(const char *path, const void *bytes, size_t size, bool sync, struct error *err)
 {
 	struct new_file file;
 
 	if (new_file_open(&file, path, 0600) == 0 && new_file_write(&file, bytes, size) == 0 &&
-	    new_file_commit(&file) == 0)
+	    (sync ? new_file_commit(&file) : new_file_commit_unsynced(&file)) == 0)
 		return 0;
 	return cannot_write(err, errno, path);
 }

@@ -52,6 +52,6 @@ uint32_t file_checksum_real(uint32_t checksum, double value);
 
 /*
  * Writes SIZE BYTES to a temporary name beside PATH and renames it over PATH. On
- * any failure PATH is as it was and nothing else is left.
+ * any failure PATH is as it was and nothing else is left. SYNC: waits for the disk.
  */
-int file_save(const char *path, const void *bytes, size_t size, struct error *err);
+int file_save(const char *path, const void *bytes, size_t size, bool sync, struct error *err);

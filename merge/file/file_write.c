@@ -342,19 +342,19 @@ static int write_all(struct file_writer *w)
 	return file_writer_sql(w, "COMMIT");
 }
 
-static int save(struct file_writer *w, const char *path)
+static int save(struct file_writer *w, const char *path, bool sync)
 {
 	sqlite3_int64 size = 0;
 	unsigned char *bytes = sqlite3_serialize(w->db, "main", &size, 0);
 
 	if (!bytes)
 		return file_writer_no_memory(w);
-	int result = file_save(path, bytes, (size_t)size, w->err);
+	int result = file_save(path, bytes, (size_t)size, sync, w->err);
 	sqlite3_free(bytes);
 	return result;
 }
 
-int profile_write(const struct profile *p, const char *path, struct error *err)
+static int write_profile(const struct profile *p, const char *path, bool sync, struct error *err)
 {
 	struct file_writer w = { .profile = p, .err = err };
 	int result = -1;
@@ -368,7 +368,17 @@ int profile_write(const struct profile *p, const char *path, struct error *err)
 	sqlite3_finalize(w.insert);
 	w.insert = NULL;
 	if (result == 0)
-		result = save(&w, path);
+		result = save(&w, path, sync);
 	sqlite3_close(w.db);
 	return result;
+}
+
+int profile_write(const struct profile *p, const char *path, struct error *err)
+{
+	return write_profile(p, path, true, err);
+}
+
+int profile_write_unsynced(const struct profile *p, const char *path, struct error *err)
+{
+	return write_profile(p, path, false, err);
 }

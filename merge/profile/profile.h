@@ -231,6 +231,9 @@ enum source_trust profile_trusts_source(const struct profile *p, const char *pat
  */
 int profile_write(const struct profile *p, const char *path, struct error *err);
 
+/* The same without a wait for the disk: of what nobody asked to keep. */
+int profile_write_unsynced(const struct profile *p, const char *path, struct error *err);
+
 /* The facts of the run in the file PATH alone, unchecked but for their kind: for profile_run() and
    merge_plan_add(). */
 struct profile *profile_read_run(const char *path, struct error *err);

@@ -34,8 +34,9 @@ static void write_and_exit(struct profile *profile, const struct run *run, const
 	setpriority(PRIO_PROCESS, 0, 10);
 	if (is_newer_there(path, run))
 		_exit(LEFT_OUT);
-	bool written =
-		profile_set_run(profile, run, NULL) == 0 && profile_write(profile, path, NULL) == 0;
+	// Nor make the program's own files wait for the disk.
+	bool written = profile_set_run(profile, run, NULL) == 0 &&
+	               profile_write_unsynced(profile, path, NULL) == 0;
 	_exit(written ? 0 : 1);
 }
 
