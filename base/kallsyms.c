@@ -24,8 +24,8 @@ struct kallsyms {
 	char *cache; // file; NULL: none
 	uint64_t key;
 	bool from_cache;
-	char *cached_text;  // of the table before, whose names are still in use
-	struct error error; // why it could not be loaded
+	struct kallsyms_table cached; // the table before, whose names are still in use
+	struct error error;           // why it could not be loaded
 	pthread_t thread;
 	int nice;
 	atomic_bool unwanted;
@@ -56,9 +56,8 @@ void kallsyms_free(struct kallsyms *k)
 	}
 	free(k->path);
 	free(k->cache);
-	free(k->cached_text);
-	free(k->table.text);
-	free(k->table.functions);
+	kallsyms_table_fini(&k->cached);
+	kallsyms_table_fini(&k->table);
 	free(k);
 }
 
@@ -212,8 +211,7 @@ static void load(struct kallsyms *k)
 // In place of what the cache holds, the list itself.
 static void load_again(struct kallsyms *k)
 {
-	free(k->table.functions);
-	k->cached_text = k->table.text;
+	k->cached = k->table;
 	k->table = (struct kallsyms_table){ 0 };
 	k->from_cache = false;
 	load_list(k);
@@ -235,9 +233,10 @@ void kallsyms_start(struct kallsyms *k)
 
 	if (k->loaded || k->started)
 		return;
-	// Signals are for those who wait for them.
+	// Signals are for those who wait for them. A fault is the affair of who makes it.
 	k->nice = getpriority(PRIO_PROCESS, 0);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	k->started = pthread_create(&k->thread, NULL, load_in_background, k) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -275,7 +274,7 @@ size_t kallsyms_count(const struct kallsyms *k)
 
 static const char *name_at(const struct kallsyms *k, size_t index)
 {
-	return k->table.text + k->table.functions[index].name;
+	return kallsyms_table_name(&k->table, index);
 }
 
 struct kallsym kallsyms_at(const struct kallsyms *k, size_t index)
@@ -283,8 +282,7 @@ struct kallsym kallsyms_at(const struct kallsyms *k, size_t index)
 	return (struct kallsym){ k->table.functions[index].address, name_at(k, index) };
 }
 
-// How many functions start at or before ADDRESS.
-static size_t count_before(const struct kallsyms *k, uint64_t address)
+size_t kallsyms_before(const struct kallsyms *k, uint64_t address)
 {
 	return array_search(k->table.count, i, k->table.functions[i].address <= address);
 }
@@ -304,11 +302,11 @@ static bool is_sure(const struct kallsyms *k, size_t before)
 
 const char *kallsyms_find(struct kallsyms *k, uint64_t address)
 {
-	size_t before = count_before(k, address);
+	size_t before = kallsyms_before(k, address);
 
 	if (!is_sure(k, before)) {
 		load_again(k);
-		before = count_before(k, address);
+		before = kallsyms_before(k, address);
 	}
 	if (!before)
 		return NULL;
@@ -320,7 +318,7 @@ const char *kallsyms_find(struct kallsyms *k, uint64_t address)
 
 void kallsyms_save(struct kallsyms *k)
 {
-	bool was_cached = k->from_cache || k->cached_text;
+	bool was_cached = k->from_cache || k->cached.count;
 
 	if (k->loaded && !k->started && k->key && !was_cached && k->table.count)
 		kallsyms_cache_write(k->cache, k->key, &k->table);

@@ -55,6 +55,9 @@ bool kallsyms_are_hidden(const struct kallsyms *k);
 size_t kallsyms_count(const struct kallsyms *k);
 struct kallsym kallsyms_at(const struct kallsyms *k, size_t index);
 
+/* How many functions start at or before ADDRESS, as far as the cache knows if there is one. */
+size_t kallsyms_before(const struct kallsyms *k, uint64_t address);
+
 /*
  * The name of the last function that starts at or before ADDRESS; NULL if there is none. It
  * reads the list itself if the cache cannot know. Names live as long as K.

@@ -92,21 +92,6 @@ static bool read_all(int fd, void *buffer, size_t size)
 	return true;
 }
 
-static bool is_sound(const struct kallsyms_table *t)
-{
-	uint64_t before = 1;
-
-	if (t->text[t->text_bytes - 1] != '\0')
-		return false;
-	for (size_t i = 0; i < t->count; i++) {
-		const struct kallsyms_function *f = &t->functions[i];
-		if (f->address < before || f->name >= t->text_bytes)
-			return false;
-		before = f->address;
-	}
-	return true;
-}
-
 static bool fits(const struct header *header, const struct stat *st)
 {
 	return header->count && header->count <= COUNT_MAX && header->text_bytes &&
@@ -116,15 +101,33 @@ static bool fits(const struct header *header, const struct stat *st)
 	                                        header->text_bytes;
 }
 
-static bool read_table(int fd, const struct header *header, struct kallsyms_table *t)
+static bool map_table(int fd, const struct header *header, const struct stat *st,
+                      struct kallsyms_table *t)
 {
-	t->count = t->capacity = (size_t)header->count;
-	t->text_bytes = t->text_capacity = (size_t)header->text_bytes;
-	t->functions = malloc(t->count * sizeof(*t->functions));
-	t->text = malloc(t->text_bytes);
-	return t->functions && t->text &&
-	       read_all(fd, t->functions, t->count * sizeof(*t->functions)) &&
-	       read_all(fd, t->text, t->text_bytes) && is_sound(t);
+	if (mapped_open(&t->file, fd, (size_t)st->st_size, MAPPED_READ, NULL) < 0)
+		return false;
+	t->count = (size_t)header->count;
+	t->text_bytes = (size_t)header->text_bytes;
+	t->functions = (struct kallsyms_function *)(void *)(t->file.data + sizeof(*header));
+	t->text = (char *)(t->functions + t->count);
+	return t->text[t->text_bytes - 1] == '\0';
+}
+
+void kallsyms_table_fini(struct kallsyms_table *t)
+{
+	if (!t->file.data) {
+		free(t->functions);
+		free(t->text);
+	}
+	mapped_close(&t->file);
+	*t = (struct kallsyms_table){ 0 };
+}
+
+const char *kallsyms_table_name(const struct kallsyms_table *t, size_t index)
+{
+	uint32_t name = t->functions[index].name;
+
+	return name < t->text_bytes ? t->text + name : "";
 }
 
 bool kallsyms_cache_read(const char *file, uint64_t key, struct kallsyms_table *table)
@@ -140,11 +143,9 @@ bool kallsyms_cache_read(const char *file, uint64_t key, struct kallsyms_table *
 	    memcmp(header.magic, MAGIC, sizeof(header.magic)) != 0 || header.key != key ||
 	    !fits(&header, &st))
 		return false;
-	if (read_table(fd, &header, table))
+	if (map_table(fd, &header, &st, table))
 		return true;
-	free(table->functions);
-	free(table->text);
-	*table = (struct kallsyms_table){ 0 };
+	kallsyms_table_fini(table);
 	return false;
 }
 
@@ -161,7 +162,7 @@ static size_t choose(const struct kallsyms_table *t, struct kallsyms_function *c
 	size_t count = 0;
 
 	for (size_t i = 0; i < t->count; i++)
-		if (!comes_and_goes(t->text + t->functions[i].name))
+		if (!comes_and_goes(kallsyms_table_name(t, i)))
 			chosen[count++] = t->functions[i];
 	return count;
 }

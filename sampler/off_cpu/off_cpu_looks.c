@@ -76,7 +76,7 @@ static size_t mark_gil(struct off_cpu *o, const struct thread *thread,
 	return count + 1;
 }
 
-static const struct kernel_map *kernel_map_of(struct off_cpu *o)
+static struct kernel_map *kernel_map_of(struct off_cpu *o)
 {
 	const struct off_cpu_options *options = &o->options;
 
@@ -93,7 +93,7 @@ static struct wait wait_of_chain(struct off_cpu *o, const struct event_sample *s
 
 	if (!sample->kernel_count)
 		return wait;
-	const struct kernel_map *map = kernel_map_of(o);
+	struct kernel_map *map = kernel_map_of(o);
 	if (!map) // looks will tell
 		return wait;
 	wait = kernel_map_wait(map, sample->kernel, sample->kernel_count);

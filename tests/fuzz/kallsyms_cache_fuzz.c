@@ -19,9 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (fd >= 0 && write(fd, data, size) == (ssize_t)size &&
 	    kallsyms_cache_read(path, key, &table))
 		for (size_t i = 0; i < table.count; i++)
-			letters += strlen(table.text + table.functions[i].name);
+			letters += strlen(kallsyms_table_name(&table, i));
 	unlink(path);
-	free(table.functions);
-	free(table.text);
+	kallsyms_table_fini(&table);
 	return letters > size * table.count; // never: each name lies within the file
 }

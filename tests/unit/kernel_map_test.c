@@ -30,7 +30,7 @@ static uint64_t address_in(const char *function)
 	return 0;
 }
 
-static enum metric cause_of(const struct kernel_map *m, const char *functions)
+static enum metric cause_of(struct kernel_map *m, const char *functions)
 {
 	uint64_t chain[CHAIN_MAX];
 	size_t count = 0;
@@ -138,7 +138,6 @@ Test(kernel_map, a_function_ends_where_any_other_begins)
 	};
 
 	cr_assert(m != NULL);
-	cr_expect(eq(sz, kernel_map_count(m), 2));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		cr_expect(eq(int, (int)kernel_map_wait(m, &rows[i].return_address, 1).cause,
 		             (int)rows[i].cause),
@@ -191,5 +190,10 @@ Test(kernel_map, lines_that_are_none_are_passed_over)
 	strcpy(line + 3000, "\nffffffff84000000 t do_wait");
 	cleanup(kernel_map) struct kernel_map *m = map_of(text, NULL);
 	cr_assert(m != NULL);
-	cr_expect(eq(sz, kernel_map_count(m), 1));
+	for (uint64_t top = 0x80; top <= 0x85; top++) {
+		uint64_t address = UINT64_C(0xffffffff00000001) | top << 24;
+		cr_expect(eq(int, (int)kernel_map_wait(m, &address, 1).cause,
+		             top == 0x84 ? METRIC_OFF_CHILD : METRIC_OFF_OTHER),
+		          "%lx", address);
+	}
 }
