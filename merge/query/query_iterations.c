@@ -104,7 +104,6 @@ struct bin {
 	uint64_t ns;
 	int64_t rate;
 };
-typedef struct bin bins[CELLS_BINS];
 
 // The call tree of one thread, line by line, as far as it is shown.
 struct search {
@@ -119,7 +118,8 @@ struct search {
 	uint64_t *total;    // [line - 1]: its time, with what it calls
 	uint8_t *phase_of;  // [line - 1]
 	uint32_t phases[CYCLE_PHASES + 1]; // the line of each; 0: none
-	bins *time;                        // [phase]
+	uint32_t bins;    // that the run has: a short one has few of those that there may be
+	struct bin *time; // [phase * bins + bin]
 	uint8_t *looks;   // of the bins in which the thread had a CPU, or wanted none
 	uint32_t *bin_of; // [look]
 	size_t look_count;
@@ -273,10 +273,11 @@ static bool add_totals(struct search *s)
 
 	s->total = calloc(s->lines.count, sizeof(*s->total));
 	s->phase_of = calloc(s->lines.count, sizeof(*s->phase_of));
-	s->time = calloc(CYCLE_PHASES + 1, sizeof(*s->time));
-	s->looks = calloc(CELLS_BINS, sizeof(*s->looks));
-	s->bin_of = calloc(CELLS_BINS + 1, sizeof(*s->bin_of));
-	s->waited = calloc(CELLS_BINS, sizeof(*s->waited));
+	s->bins = cells->last_bin + 1;
+	s->time = calloc((size_t)(CYCLE_PHASES + 1) * s->bins, sizeof(*s->time));
+	s->looks = calloc(s->bins, sizeof(*s->looks));
+	s->bin_of = calloc((size_t)s->bins + 1, sizeof(*s->bin_of));
+	s->waited = calloc(s->bins, sizeof(*s->waited));
 	if (!s->total || !s->phase_of || !s->time || !s->looks || !s->bin_of || !s->waited)
 		return false;
 	add_waited(s);
@@ -360,16 +361,22 @@ static void choose_phases(struct search *s, uint32_t function)
 	}
 }
 
+static struct bin *time_in(const struct search *s, uint8_t phase, uint32_t bin)
+{
+	return &s->time[(size_t)phase * s->bins + bin];
+}
+
 static void add_times(struct search *s)
 {
 	const struct cells *cells = profile_cells(s->profile);
 
-	memset(s->time, 0, (CYCLE_PHASES + 1) * sizeof(*s->time));
+	memset(s->time, 0, (size_t)(CYCLE_PHASES + 1) * s->bins * sizeof(*s->time));
 	for (uint32_t i = 0; i < cells->count; i++) {
 		const struct cell *cell = &cells->cells[i];
 		if (!counts(s, cell))
 			continue;
-		struct bin *bin = &s->time[s->phase_of[s->line_of[cell->node - 1] - 1]][cell->bin];
+		struct bin *bin =
+			time_in(s, s->phase_of[s->line_of[cell->node - 1] - 1], cell->bin);
 		bin->ns += cell->ns;
 		bin->rate += cell->rate;
 	}
@@ -382,9 +389,10 @@ static uint8_t look_at(const struct search *s, uint32_t bin, int64_t rates[CYCLE
 	uint8_t found = CYCLE_NOTHING;
 
 	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++) {
-		rates[phase] += s->time[phase][bin].rate;
-		uint64_t ns = s->time[phase][bin].ns +
-		              (uint64_t)rates[phase] * profile_cells(s->profile)->width_ns;
+		const struct bin *time = time_in(s, phase, bin);
+		rates[phase] += time->rate;
+		uint64_t ns =
+			time->ns + (uint64_t)rates[phase] * profile_cells(s->profile)->width_ns;
 		if (ns <= most)
 			continue;
 		most = ns;
@@ -462,7 +470,7 @@ static struct later later_of(const struct search *s, const struct cycle *cycle, 
 	for (uint32_t i = first; i < end; i++)
 		later.looks += s->looks[i] == phase;
 	for (uint32_t bin = s->bin_of[first]; !later.comes && bin < s->bin_of[end]; bin++)
-		later.comes = s->time[phase][bin].ns > 0;
+		later.comes = time_in(s, phase, bin)->ns > 0;
 	return later;
 }
 
