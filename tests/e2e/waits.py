@@ -344,7 +344,6 @@ class Waits(Case):
         total = sum(int(row["total_ns"]) for row in rows)
         named = [row for row in rows if row["holder"] == "right"]
         right = sum(int(row["total_ns"]) for row in named)
-        self.assertEqual({row["guessed"] for row in named}, {"true"})
         self.assertEqual({row["resource"] for row in named}, {"OpenMP barrier"})
         shares, _ = self.shares(result.profile)
         wrong = [f"{name} {shares.get(name, 0):.3f}, not {share}"
@@ -433,10 +432,11 @@ class Waits(Case):
         self.assertGreater(shares["load"], 0.9)
 
     def test_without_hooks_it_is_guessed(self):
-        result = self.run_scene("convoy", "--no-waits")
+        # As root the kernel may tell who ends a wait.
+        result = self.run_scene("convoy", "--no-waits", prefix=unprivileged())
         rows = self.table(result.profile, "waits")
-        self.assertFalse([row for row in rows if row["resource"] == "mutex"])
-        self.assertTrue([row for row in rows if row["guessed"] == "true"])
+        self.assertFalse([row for row in rows if row["resource_name"]], rows)
+        self.assertTrue([row for row in rows if row["guessed"] == "true"], rows)
 
 
 if __name__ == "__main__":

@@ -193,7 +193,7 @@ class WaitsKinds(Case):
     def test_the_kernel_tells_who_ends_waits_that_the_agent_does_not_see(self):
         if os.geteuid() != 0 or os.stat("/proc/self/ns/pid").st_ino != FIRST_SPACE:
             self.skipTest("it tells that to root alone, in the first PID namespace")
-        self.until_right(self.check_told, [self.rust_program()], "lock", "keep")
+        self.until_right(self.check_told, [self.rust_program()], "mutex", "keep")
         for kind in ("unix", "tcp"):
             self.until_right(self.check_told, [KINDS, kind], "pipe or socket", "render")
 
@@ -207,7 +207,7 @@ class WaitsKinds(Case):
 
     def test_it_is_said_that_rust_keeps_no_owner(self):
         profile = self.run_program([self.rust_program()], prefix=unprivileged()).profile
-        rows = [row for row in self.table(profile, "waits") if row["resource"] == "lock"]
+        rows = [row for row in self.table(profile, "waits") if row["resource"] == "mutex"]
         self.assertTrue(rows)
         self.assertEqual({row["guessed"] for row in rows if row["holder"]} - {"true"}, set(), rows)
         text = " ".join(self.verb("report", "--waits", profile).stdout.decode().split())
