@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STAY_MIN    3    // looks that a phase has to last to be told, in the median
-#define LENGTH_MIN  6    // looks that a cycle has to last, in the median
-#define BLURRED_MIN 3    // cycles one after the other: a phase does not grow at once
+#define STAY_MIN    3  // looks that a phase has to last to be told, in the median
+#define LENGTH_MIN  6  // looks that a cycle has to last, in the median
+#define USUAL_MAX   16 // looks: a phase that lasts for more is not told from one that lasts so long
+#define BLURRED_MIN 3  // cycles one after the other: a phase does not grow at once
 #define SAME_ORDER  0.80 // of the cycles, that have to have the usual phases
 #define UNEVEN_MAX  0.20 // of a cycle, that its neighbour may differ …
 #define EVEN_SHARE  0.25 // … in so many of the cycles: the others may have more to do
@@ -20,6 +21,8 @@
 #define LONG_SHARE  0.25 // … may hold so much of the time
 #define NEAR        0.20 // of the most regular cycles, and …
 #define NEAR_CYCLES 2    // … at least so many: what is only so much less regular is as good
+#define CLEAR_AFTER 19   // series, which are enough …
+#define CLEAR_SHARE 0.5  // … if the most regular of them is only so much so
 #define BY_CHANCE   99   // series without a cycle, none of which may look as regular: below 1 %
 
 // A phase, and for how long.
@@ -34,15 +37,18 @@ struct finder {
 	uint8_t group[CYCLE_PHASES + 1]; // [phase]: of those taken together with it
 	struct stay *stays;
 	size_t count;
-	double *scratch;  // [look_count + 1]
-	uint64_t *orders; // [look_count + 1]
-	uint32_t *starts; // [look_count + 2]
-	double best;      // how regular the most regular cycles are
-	double enough;    // as regular as that is taken; 0: none is, for best is not known yet
-	double alike;     // how alike the cycles tried last are: 0 … 1
-	double chosen;    // the same of those that were chosen
-	double most;      // the same of the most alike cycles of …
-	size_t at_least;  // … so many and more
+	double usual[CYCLE_PHASES +
+	             1]; // [group]: how long it lasts at a time, in the median, up to …
+	uint32_t times[CYCLE_PHASES + 1]; // [group]: how often
+	double *scratch;                  // [look_count + 1]
+	uint64_t *orders;                 // [look_count + 1]
+	uint32_t *starts;                 // [look_count + 2]
+	double best;                      // how regular the most regular cycles are
+	double enough;   // as regular as that is taken; 0: none is, for best is not known yet
+	double alike;    // how alike the cycles tried last are: 0 … 1
+	double chosen;   // the same of those that were chosen
+	double most;     // the same of the most alike cycles of …
+	size_t at_least; // … so many and more
 };
 
 void cycle_fini(struct cycle *cycle)
@@ -71,6 +77,36 @@ static bool finder_init(struct finder *f, size_t count)
 	return f->looks && f->stays && f->scratch && f->orders && f->starts;
 }
 
+// The K-th of the sorted lengths of which there are as many as TIMES says.
+static double length_at(const uint32_t times[USUAL_MAX + 1], uint32_t k)
+{
+	uint32_t length = 1;
+
+	for (uint32_t before = times[1]; before <= k && length < USUAL_MAX; before += times[length])
+		length++;
+	return length;
+}
+
+// Once for all groups: they are asked for each group that may begin a cycle.
+static void note_usual(struct finder *f)
+{
+	uint32_t lengths[CYCLE_PHASES + 1][USUAL_MAX + 1] = { { 0 } };
+
+	memset(f->times, 0, sizeof(f->times));
+	for (size_t i = 0; i < f->count; i++) {
+		uint32_t length = f->stays[i].end - f->stays[i].first;
+		lengths[f->stays[i].group][length < USUAL_MAX ? length : USUAL_MAX]++;
+		f->times[f->stays[i].group]++;
+	}
+	for (int group = 0; group <= CYCLE_PHASES; group++) {
+		uint32_t count = f->times[group];
+		f->usual[group] = count ? (length_at(lengths[group], (count - 1) / 2) +
+		                           length_at(lengths[group], count / 2)) /
+		                                  2
+		                        : 0;
+	}
+}
+
 static void find_stays(struct finder *f)
 {
 	f->count = 0;
@@ -82,17 +118,7 @@ static void find_stays(struct finder *f)
 		else if (f->looks[i])
 			f->stays[f->count++] = (struct stay){ (uint32_t)i, (uint32_t)i + 1, group };
 	}
-}
-
-// How long GROUP lasts at a time, in the median; 0: it is not there.
-static double usual_stay(struct finder *f, uint8_t group)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < f->count; i++)
-		if (f->stays[i].group == group)
-			f->scratch[count++] = f->stays[i].end - f->stays[i].first;
-	return count ? median_in_place(f->scratch, count) : 0;
+	note_usual(f);
 }
 
 // What GROUP is beside most often; 0: there is no other.
@@ -119,7 +145,7 @@ static bool join_briefest(struct finder *f)
 	uint8_t group = 0, with;
 
 	for (uint8_t i = 1; i <= CYCLE_PHASES; i++) {
-		double stay = f->group[i] == i ? usual_stay(f, i) : 0;
+		double stay = f->group[i] == i ? f->usual[i] : 0;
 		if (stay == 0 || stay >= briefest)
 			continue;
 		briefest = stay;
@@ -235,11 +261,11 @@ static uint32_t end_of_last(const struct finder *f, uint32_t first, uint64_t usu
 
 // Whether a phase of the stays FIRST up to END is over sooner than can be told, and sooner than it
 // usually is.
-static bool is_blurred(const struct finder *f, const double *usual, uint32_t first, uint32_t end)
+static bool is_blurred(const struct finder *f, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
 		double stay = f->stays[i].end - f->stays[i].first;
-		if (stay < STAY_MIN && 2 * stay < usual[f->stays[i].group])
+		if (stay < STAY_MIN && 2 * stay < f->usual[f->stays[i].group])
 			return true;
 	}
 	return false;
@@ -247,14 +273,11 @@ static bool is_blurred(const struct finder *f, const double *usual, uint32_t fir
 
 // Where a phase grows from nothing, the first of its cycles cannot be told apart, and seem to be a
 // long one: that, and those in which it is hardly seen, are left out. Returns how many are left.
-static size_t leave_blurred(struct finder *f, uint32_t *starts, size_t count)
+static size_t leave_blurred(const struct finder *f, uint32_t *starts, size_t count)
 {
-	double usual[CYCLE_PHASES + 1] = { 0 };
 	size_t blurred = 0;
 
-	for (uint8_t group = 1; group <= CYCLE_PHASES; group++)
-		usual[group] = usual_stay(f, group);
-	while (blurred + 1 < count && is_blurred(f, usual, starts[blurred], starts[blurred + 1]))
+	while (blurred + 1 < count && is_blurred(f, starts[blurred], starts[blurred + 1]))
 		blurred++;
 	if (blurred < BLURRED_MIN) // by chance
 		return count;
@@ -292,10 +315,13 @@ static size_t leave_foreign(const struct finder *f, uint32_t *starts, size_t cou
 // many of them are as they usually are, but less if they are not even.
 static size_t try_group(struct finder *f, uint8_t group, double *regular)
 {
-	size_t count = leave_blurred(f, f->starts, starts_of(f, group, f->starts)), same;
+	size_t count, same;
 	uint32_t last;
 
-	if (count < CYCLE_COUNT_MIN || usual_stay(f, group) < STAY_MIN)
+	if (f->times[group] < CYCLE_COUNT_MIN || f->usual[group] < STAY_MIN)
+		return 0;
+	count = leave_blurred(f, f->starts, starts_of(f, group, f->starts));
+	if (count < CYCLE_COUNT_MIN)
 		return 0;
 	for (size_t i = 0; i + 1 < count; i++)
 		f->orders[i] = order_of(f, f->starts[i], f->starts[i + 1]);
@@ -365,7 +391,7 @@ static bool is_mostly_brief(struct finder *f)
 {
 	part_groups(f);
 	find_stays(f);
-	double stay = usual_stay(f, CYCLE_ELSEWHERE);
+	double stay = f->usual[CYCLE_ELSEWHERE];
 	return stay > 0 && stay < STAY_MIN;
 }
 
@@ -474,6 +500,8 @@ static int may_be_chance(struct finder *f, const uint8_t *looks, size_t count)
 	f->most = 0;
 	f->at_least = count / 2;
 	for (int i = 0; i < BY_CHANCE && f->most < chosen; i++) {
+		if (i == CLEAR_AFTER && f->most < CLEAR_SHARE * chosen)
+			break;
 		draw_looks(&chance, looks, f->look_count, drawn);
 		find_in_both(f, drawn, &none);
 	}
