@@ -180,7 +180,10 @@ static void weigh_margin(const struct evidence *e, uint64_t critical_ns, uint64_
 	if (finding->of_cpu && !e->wall.ranks)
 		margin = cpu_margin;
 	double of_queue = (double)queue_ns * share_of(cpu_margin, cpu_ns);
-	finding->saving_margin_ns = cpu_ns ? ns_whole(hypot((double)margin, of_queue)) : 0;
+	// Not hypot(): the C library has had another one since 2.35, which the package must not
+	// need.
+	double both = sqrt((double)margin * (double)margin + of_queue * of_queue);
+	finding->saving_margin_ns = cpu_ns ? ns_whole(both) : 0;
 }
 
 void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu_ns,
