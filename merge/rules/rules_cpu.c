@@ -769,6 +769,9 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 // its arrival at a barrier.
 static bool is_fed(const struct wait_row *row, const struct wait_side *side)
 {
+	// Python's threads are waited for at locks, as they begin and end: nobody is fed by that.
+	if (row->within && strncmp(row->within, "Thread.", strlen("Thread.")) == 0)
+		return false;
 	bool turns = row->kind == HELD_CONDITION || row->kind == HELD_SEMAPHORE ||
 	             row->kind == HELD_BARRIER;
 

@@ -421,6 +421,30 @@ Test(finding_cpu, a_stage_that_the_others_wait_for)
 	cr_expect_null(finding_of(own_work, "CPU-STAGE"));
 }
 
+// Python waits for the end of a thread at a lock, as for an item of a queue: the thread is no
+// stage.
+Test(finding_cpu, a_python_thread_that_is_joined_is_no_stage)
+{
+	const struct {
+		const char *stack;
+		bool is_stage;
+	} waits[] = {
+		{ "{work <a.py>:31} > {Thread.join </usr/lib/python3.11/threading.py>:1112} > "
+		  "sem_clockwait@libc",
+		  false },
+		{ "{work <a.py>:31} > {Queue.get </usr/lib/python3.11/queue.py>:171} > "
+		  "sem_clockwait@libc",
+		  true },
+	};
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		wait_stack = waits[i].stack;
+		cleanup(findings) struct findings *found = hold(HELD_SEMAPHORE, 900);
+		cr_expect_eq(finding_of(found, "CPU-STAGE") != NULL, waits[i].is_stage, "%s",
+		             wait_stack);
+	}
+}
+
 // Which system calls it takes to be slow is its own affair.
 Test(finding_cpu, a_slow_stage_comes_before_kernel_time)
 {
