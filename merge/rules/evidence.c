@@ -205,7 +205,11 @@ void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu
 	// What was waited for is known: the run would have waited less for CPUs, too. Else the CPU
 	// time of all threads is more than the wall time that it took; but no more can go than was
 	// measured, however long the run waited for CPUs meanwhile.
+	if (e->totals.threads < 2) // who runs alone keeps no other one from a CPU
+		queue_ns = 0;
 	uint64_t measured = critical_ns + queue_ns, most = e->wall_ns;
+	if (e->wall.all_ns && e->wall.all_ns < most) // the tables have no more
+		most = e->wall.all_ns;
 	if (finding->of_cpu && !e->wall.ranks) {
 		uint64_t part = (uint64_t)(finding->share * (double)e->wall_ns);
 		uint64_t other = cpu_ns < part ? cpu_ns : part;
