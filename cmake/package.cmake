@@ -5,7 +5,11 @@ if(TARGET bottleneck)
   # DT_RPATH, not DT_RUNPATH: it also serves the libraries of the libraries, and a
   # LD_LIBRARY_PATH that is meant for the target does not reach us.
   set_target_properties(bottleneck PROPERTIES
-    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/bottleneck")
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}/bottleneck"
+    # Else CMake fills the room for it with empty paths in the build tree, where each library is
+    # then looked for in the working directory.
+    BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH_USE_LINK_PATH ON)
   target_link_options(bottleneck PRIVATE LINKER:--disable-new-dtags)
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/tracer/api/bottleneck/bottleneck.h

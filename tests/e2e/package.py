@@ -3,6 +3,7 @@
 where nothing but the C library is."""
 import glob
 import os
+import re
 import shutil
 import tarfile
 import tempfile
@@ -50,6 +51,13 @@ class Package(Case):
             self.assertEqual(done.returncode, 0, done.stderr.decode() + done.stdout.decode())
             Package.packed, = glob.glob(folder + "/*.tar.gz")
         return Package.packed
+
+    def test_it_takes_no_library_from_the_working_directory(self):
+        need("readelf")
+        done = self.bare(["readelf", "-d", BOTTLENECK])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for path in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", done.stdout.decode()):
+            self.assertTrue(all(part.startswith(("/", "$ORIGIN")) for part in path.split(":")), path)
 
     def test_it_finds_its_agent_in_the_build_tree(self):
         self.agent_works(BOTTLENECK)
