@@ -111,3 +111,13 @@ uint64_t histogram_quantile(const struct histogram *h, double share)
 	}
 	return 0;
 }
+
+uint64_t histogram_quantile_within(const struct histogram *h, double share, uint64_t least,
+                                   uint64_t most)
+{
+	uint64_t ns = histogram_quantile(h, share);
+
+	if (!ns || !most)
+		return ns;
+	return ns < least ? least : ns > most ? most : ns;
+}

@@ -45,3 +45,10 @@ uint64_t histogram_calls(const struct histogram *h);
 
 /* The value of which SHARE (0 … 1) of all are smaller; 0 if there is none. */
 uint64_t histogram_quantile(const struct histogram *h, double share);
+
+/*
+ * The same where the shortest and the longest call are known: a bucket stands for its middle, which
+ * may lie beyond either. MOST: 0 if they are not known.
+ */
+uint64_t histogram_quantile_within(const struct histogram *h, double share, uint64_t least,
+                                   uint64_t most);

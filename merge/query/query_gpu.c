@@ -202,6 +202,8 @@ static void fill_row(const struct asking *a, uint32_t id, struct gpu_row *row)
 	uint64_t calls = a->all ? g->sums.calls : g->calls;
 	uint64_t ns = a->all ? g->sums.total_ns : g->ns;
 	uint64_t timed = a->all ? calls - g->sums.untimed : calls;
+	const struct histogram *h = &g->durations;
+	uint64_t least = g->sums.min_ns, most = g->sums.max_ns;
 
 	*row = (struct gpu_row){
 		.name = op ? op->name : "?",
@@ -211,11 +213,11 @@ static void fill_row(const struct asking *a, uint32_t id, struct gpu_row *row)
 		.untimed = calls - timed,
 		.total_ns = ns,
 		.average_ns = timed ? ns / timed : 0,
-		.median_ns = histogram_quantile(&g->durations, 0.5),
-		.q1_ns = histogram_quantile(&g->durations, 0.25),
-		.q3_ns = histogram_quantile(&g->durations, 0.75),
-		.min_ns = g->sums.min_ns,
-		.max_ns = g->sums.max_ns,
+		.median_ns = histogram_quantile_within(h, 0.5, least, most),
+		.q1_ns = histogram_quantile_within(h, 0.25, least, most),
+		.q3_ns = histogram_quantile_within(h, 0.75, least, most),
+		.min_ns = least,
+		.max_ns = most,
 		.bytes = a->all ? g->sums.bytes : scale(g->sums.bytes, calls, g->sums.calls),
 	};
 	fill_launcher(a->profile, g->node, row);

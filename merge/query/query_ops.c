@@ -177,6 +177,8 @@ static void name_row(const struct op_groups *a, const struct op_group *group, st
 static void fill_row(const struct op_groups *a, const struct op_group *group, struct op_row *row)
 {
 	const struct op_sums *sums = &group->sums;
+	uint64_t min_ns = group->min_ns == UINT64_MAX ? 0 : group->min_ns;
+	const struct histogram *h = &group->durations;
 
 	*row = (struct op_row){
 		.calls = sums->calls,
@@ -191,11 +193,11 @@ static void fill_row(const struct op_groups *a, const struct op_group *group, st
 		                      ? sums->sum_ns / (sums->calls - sums->timeless)
 		                      : 0,
 		.first_ns = group->first_ns,
-		.min_ns = group->min_ns == UINT64_MAX ? 0 : group->min_ns,
+		.min_ns = min_ns,
 		.max_ns = group->max_ns,
-		.median_ns = histogram_quantile(&group->durations, 0.5),
-		.q1_ns = histogram_quantile(&group->durations, 0.25),
-		.q3_ns = histogram_quantile(&group->durations, 0.75),
+		.median_ns = histogram_quantile_within(h, 0.5, min_ns, group->max_ns),
+		.q1_ns = histogram_quantile_within(h, 0.25, min_ns, group->max_ns),
+		.q3_ns = histogram_quantile_within(h, 0.75, min_ns, group->max_ns),
 		.allocated_bytes = sums->allocated_bytes,
 		.self_allocated_bytes = sums->self_allocated_bytes,
 		.net_bytes = (int64_t)(sums->allocated_bytes - sums->freed_bytes),

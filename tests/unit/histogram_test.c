@@ -79,6 +79,16 @@ Test(histogram, two_become_one)
 	cr_expect(gt(u64, histogram_quantile(&h, 0.3), 990));
 }
 
+Test(histogram, a_quantile_is_no_longer_than_the_longest_call)
+{
+	histogram_add(&h, 403243757);
+	cr_expect(gt(u64, histogram_quantile(&h, 0.5), 403243757), "the middle of its bucket");
+	cr_expect(eq(u64, histogram_quantile_within(&h, 0.5, 403243757, 403243757), 403243757));
+	cr_expect(eq(u64, histogram_quantile_within(&h, 0.5, 405000000, 406000000), 405000000));
+	cr_expect(eq(u64, histogram_quantile_within(&h, 0.5, 0, 0), histogram_quantile(&h, 0.5)),
+	          "neither is known");
+}
+
 Test(histogram, a_bucket_that_cannot_be_is_refused)
 {
 	cr_expect(not(histogram_add_bucket(&h, 1u << 20, 1)));
