@@ -2,6 +2,7 @@
 // Rules on work that need not be done: the same again, more of it than there is to do, or for
 // something that was meant to be rare.
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
@@ -77,6 +78,7 @@ static enum measured measure_scan(const struct evidence *e, const struct rule *r
 	const struct activities *a = e->activities;
 	cleanup_free struct sql_time *places = time_of_statements(e);
 	uint64_t cpu_ns = 0, critical_ns = 0;
+	double queue_ns = 0;
 	size_t best = 0;
 
 	if (!places)
@@ -88,12 +90,13 @@ static enum measured measure_scan(const struct evidence *e, const struct rule *r
 			continue;
 		cpu_ns += evidence_sum(time->ns, rule->metrics);
 		critical_ns += evidence_sum(time->critical_ns, rule->metrics);
+		queue_ns += time->queue_ns;
 		if (!scans(&places[best]) || places[time->place].all > places[best].all)
 			best = time->place;
 	}
 	if (cpu_ns < evidence_least_ns(e) || !cpu_ns)
 		return MEASURED_NOTHING;
-	evidence_weigh(e, critical_ns, cpu_ns, evidence_queue_ns(e, rule->doing), finding);
+	evidence_weigh(e, critical_ns, cpu_ns, ns_whole(queue_ns), finding);
 	finding->value = 100 * finding->share;
 	const struct activity_place *at = &a->places[best];
 	const char *function = profile_string(e->profile, at->function);
