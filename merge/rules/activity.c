@@ -431,6 +431,23 @@ static bool waits_for_message(uint32_t metric)
 	return metric == METRIC_OFF_PIPE || metric == METRIC_OFF_NET;
 }
 
+// poll() and select() of no descriptors are a way to sleep, as time.sleep() of Python 3.10.
+static bool polls_nothing(const struct asking *a, uint32_t id)
+{
+	const struct scope *scope = a->scope, *wall = a->wall;
+	unsigned metrics = 0;
+
+	if ((a->states[id - 1].doing & (ACTIVITY(POLL) | ACTIVITY(SIGNAL))) != ACTIVITY(POLL))
+		return false;
+	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++)
+		metrics |= 1u << profile_cells(a->profile)->cells[scope->cells[i]].metric;
+	for (uint32_t i = wall ? wall->first_cell[id - 1] : 0; wall && i < wall->first_cell[id];
+	     i++)
+		metrics |= 1u << scope_metric(&wall->table->cells[wall->cells[i]]);
+	return (metrics & (1u << METRIC_OFF_SLEEP | 1u << METRIC_OFF_NET)) ==
+	       1u << METRIC_OFF_SLEEP;
+}
+
 static bool take_cells(struct asking *a, uint32_t id)
 {
 	const struct scope *scope = a->scope, *wall = a->wall;
@@ -440,7 +457,10 @@ static bool take_cells(struct asking *a, uint32_t id)
 	     (!wall || wall->first_cell[id - 1] == wall->first_cell[id])) ||
 	    !scope->threads[a->slots[id - 1] - 1])
 		return true;
-	struct activity_time *time = add_time(a, &a->states[id - 1]);
+	struct state state = a->states[id - 1];
+	if (polls_nothing(a, id))
+		state.doing = (state.doing & ~ACTIVITY(POLL)) | ACTIVITY(SLEEP);
+	struct activity_time *time = add_time(a, &state);
 	if (!time)
 		return false;
 	for (uint32_t i = scope->first_cell[id - 1]; i < scope->first_cell[id]; i++) {

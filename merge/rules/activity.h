@@ -50,7 +50,8 @@ enum activity {
 	ACTIVITY_LOOKUP,     /* of these, those that look up a host */
 	ACTIVITY_OPEN,       /* open, stat, readdir … */
 	ACTIVITY_SLEEP,      /* sleeps for a time of its own choice */
-	ACTIVITY_POLL,       /* waits for events */
+	ACTIVITY_POLL,       /* waits for events, or for a signal */
+	ACTIVITY_SIGNAL,     /* of these, for a signal */
 	ACTIVITY_SPAWN,      /* starts a process, or waits for one */
 	ACTIVITY_REAP,       /* of these, those that wait */
 	ACTIVITY_THREAD,     /* starts a thread */

@@ -64,6 +64,7 @@ static const struct names table[] = {
 	  "poll|ppoll|select|pselect*|epoll_wait|epoll_pwait*|libc_poll|libc_select*|"
 	  "pause|libc_pause|sigsuspend|sigwait|sigwaitinfo|sigtimedwait|runtime.netpoll|"
 	  "{method 'poll' of 'select.*|{built-in method select.*" },
+	{ ACTIVITY(SIGNAL), "pause|libc_pause|sigsuspend|sigwait|sigwaitinfo|sigtimedwait" },
 	{ ACTIVITY(SPAWN),
 	  "fork|libc_fork|vfork|libc_vfork|posix_spawn*|spawni*|execve|execv*|popen|pclose|system|"
 	  "do_system|wait4|waitpid|waitid|libc_wait*|libc_system|proc_open|"

@@ -84,6 +84,32 @@ Test(finding_io, who_sleeps_while_others_work_is_told_what_they_do)
 	}
 }
 
+// As time.sleep() does in Python 3.10 and before.
+Test(finding_io, who_polls_no_descriptor_sleeps)
+{
+	static const struct {
+		uint32_t metric;
+		const char *call, *finding, *other;
+	} table[] = {
+		{ METRIC_OFF_SLEEP, "select@libc", "IO-SLEEP", "IO-IDLE" },
+		{ METRIC_OFF_SLEEP, "poll@libc", "IO-SLEEP", "IO-IDLE" },
+		{ METRIC_OFF_NET, "select@libc", "IO-IDLE", "IO-SLEEP" },
+		{ METRIC_OFF_SLEEP, "pause@libc", "IO-IDLE", "IO-SLEEP" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char stack[80];
+		snprintf(stack, sizeof(stack), "main a.c:3 > retry a.c:9 > %s", table[i].call);
+		add(&f, 1, table[i].metric, 800, stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect(finding_of(findings, table[i].finding) != NULL, "%s", table[i].call);
+		cr_expect(finding_of(findings, table[i].other) == NULL, "%s", table[i].call);
+		end();
+		begin();
+	}
+}
+
 Test(finding_io, who_waits_for_processes_of_the_same_run_is_not_idle)
 {
 	for (uint64_t work_ms = 300; work_ms <= 500; work_ms += 200) {
