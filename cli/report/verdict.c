@@ -22,6 +22,7 @@
 #include "merge/rules/finding.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -1173,6 +1174,12 @@ static void add_second(const struct verdict_facts *f, struct verdict *v)
 		         length ? v->next[length - 1] == '.' ? " " : ". " : "", f->second->fact);
 }
 
+// All of the time was recorded within it.
+static bool is_recorded_range(const struct run *run, const struct op_row *row)
+{
+	return run->recorded_range && fnmatch(run->recorded_range, row->name, 0) == 0;
+}
+
 // What the program calls it itself says more than the functions that it is made of.
 static void add_op(const struct verdict_facts *f, struct verdict *v)
 {
@@ -1181,7 +1188,7 @@ static void add_op(const struct verdict_facts *f, struct verdict *v)
 	char place[256];
 
 	if (!row || share_of(row->self_ns, f->ops->wall_ns) < OP_SHARE ||
-	    strstr(v->sentence, row->name))
+	    strstr(v->sentence, row->name) || is_recorded_range(f->run, row))
 		return;
 	place_words(row->file, row->line, NULL, place, sizeof(place));
 	cleanup_free char *name = format_clip(row->name, NAME_WIDTH, CLIP_MIDDLE, false);

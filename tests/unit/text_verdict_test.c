@@ -939,9 +939,14 @@ Test(text_verdict, the_verdict_names_an_op_that_holds_half_of_the_time)
 	heavy[0].label = true;
 	expect_verdict(profile, "72.8 % of the time is in the op fftw_plan_dft_1d, mostly called "
 	                        "from main.c:41.");
-	heavy[0].self_ns = 20 * NS_PER_SEC;
+	profile->run.recorded_range = "fftw_*";
 	struct view view = { .quiet = true, .by = { -1, 0 }, .sort = -1 };
 	char *page = text_page(profile, &view, golden_terminal(200, false, false));
+	cr_expect(eq(ptr, strstr(page, "in the op"), NULL), "%s", page);
+	free(page);
+	profile->run.recorded_range = NULL;
+	heavy[0].self_ns = 20 * NS_PER_SEC;
+	page = text_page(profile, &view, golden_terminal(200, false, false));
 	cr_expect(eq(ptr, strstr(page, "in the op"), NULL), "%s", page);
 	free(page);
 }
