@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Run by cpack on what it has installed, before it packs it: copies every library that the program
 # needs, directly or not, except the C library's own, to where its run path leads.
+if(CPACK_GENERATOR STREQUAL DEB)
+  return() # its dependencies bring them
+endif()
 set(root ${CPACK_TEMPORARY_INSTALL_DIRECTORY})
 file(GLOB_RECURSE programs ${root}/*/bottleneck ${root}/bottleneck)
 list(FILTER programs INCLUDE REGEX "/bin/bottleneck$")
@@ -23,5 +26,6 @@ if(missing)
   message(FATAL_ERROR "libraries that were not found: ${missing}")
 endif()
 foreach(library ${libraries})
-  file(INSTALL ${library} DESTINATION ${prefix}/${CPACK_BOTTLENECK_LIBRARIES} FOLLOW_SYMLINK_CHAIN)
+  # Not INSTALL: that would begin at DESTDIR, which packers of RPMs set, once more.
+  file(COPY ${library} DESTINATION ${prefix}/${CPACK_BOTTLENECK_LIBRARIES} FOLLOW_SYMLINK_CHAIN)
 endforeach()

@@ -9,12 +9,14 @@
 
 The cell is saved as a file and run by the notebook's Python under bottleneck(1), in the notebook's
 working directory. Nothing that other cells have defined is there: import and make what it needs. The
-words behind %%bottleneck are options of bottleneck; those behind -- are the cell's sys.argv.
+words behind %%bottleneck are options of bottleneck; those behind -- are the cell's sys.argv. With
+--export=html the page is shown below the report.
 
 Where the notebook's kernel itself runs under bottleneck, loading the extension saves each cell as the
 file that its frames are named after, so that the report shows the lines of cells.
 """
 import atexit
+import html
 import os
 import shlex
 import shutil
@@ -22,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 
-from bottleneck_profiler import is_profiled
+from bottleneck_profiler import is_profiled, program
 
 _directory = None
 
@@ -69,24 +71,21 @@ def _number(shell):
     return max(len(getattr(history, "input_hist_parsed", ())) - 1, 1)
 
 
-def _find_program():
-    program = os.environ.get("BOTTLENECK") or shutil.which("bottleneck")
-    if not program:
-        raise FileNotFoundError("%%bottleneck: bottleneck is not in the PATH; the variable BOTTLENECK may "
-                                "name it")
-    return program
-
-
 def run_cell(shell, line, cell):
     """The magic itself. Returns nothing: what the cell and bottleneck print is the cell's output."""
     options, arguments = _split(line)
     if is_profiled():
         raise RuntimeError("%%bottleneck: this notebook itself runs under bottleneck, whose report has the "
                            "lines of its cells: run the cell without the magic")
-    program = _find_program()
     path = os.path.join(_own_directory(), f"cell-{_number(shell)}.py")
     _save(path, cell)
-    command = [program, *options, "--", sys.executable, path, *arguments]
+    command = [program.find(), *options, "--", sys.executable, path, *arguments]
+    page = None
+    if "--export=html" in options:
+        page = path[:-len(".py")] + ".html"
+        command[command.index("--export=html")] = f"--export=html={page}"
+        if os.path.exists(page):
+            os.remove(page)
     print("%%bottleneck: the cell runs in a process of its own, without what other cells have defined",
           flush=True)
     with subprocess.Popen(command, env=_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -100,6 +99,17 @@ def run_cell(shell, line, cell):
             sys.stdout.write(process.stdout.read())
     if process.returncode:
         print(f"%%bottleneck: exit status {process.returncode}")
+    if page and os.path.exists(page):
+        _show(page)
+
+
+def _show(path):
+    """The page has scripts of its own: it gets a frame, where they reach nothing of the notebook."""
+    from IPython.display import HTML, display
+
+    with open(path, encoding="utf-8") as file:
+        text = html.escape(file.read())
+    display(HTML(f'<iframe sandbox="allow-scripts" srcdoc="{text}" width="100%" height="700"></iframe>'))
 
 
 def _save_cells(shell):

@@ -38,6 +38,7 @@ foreach(part
   merge
   namespaces
   package
+  packages
   privileges
   ranks
   report_options

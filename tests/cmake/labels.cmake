@@ -58,7 +58,7 @@ endforeach()
 # A machine that has not run them yet knows no better order: the longest first, so that none of them
 # is alone at the end.
 foreach(name agent_e2e e2e_batch e2e_chrome e2e_contention_quotas e2e_gpu e2e_manners
-        e2e_ops_providers e2e_package e2e_privileges e2e_real_programs e2e_seccomp e2e_transparency
+        e2e_ops_providers e2e_package e2e_packages e2e_privileges e2e_real_programs e2e_seccomp e2e_transparency
         e2e_transparency_no_perf elf_mutation html_browser man nvcc_programs_build python_cfunctions
         python_cpython_agent python_cpython_kernel python_exact_timers python_exact_traps
         python_manners_handlers python_manners_processes python_manners_signals
