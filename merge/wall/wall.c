@@ -435,7 +435,11 @@ void wall_span(struct wall *w, const struct span_event *span)
 		raw.woken_ns = woken_ns(w, &raw, peers);
 		bool looked = span->cause != METRIC_OFF_OTHER;
 		raw.inode = peers && (looked || raw.guess) ? peers->inode : 0;
-		h->known = looked ? span->cause : h->known;
+		if (looked) {
+			h->known.cause = span->cause;
+			h->known.length_ns = span->to_ns - min_ns(raw.from_ns, span->to_ns);
+			h->known.to_ns = span->to_ns;
+		}
 		cut_at_signals(w, h, &raw);
 		take_waker(w, h, span, &raw);
 	}

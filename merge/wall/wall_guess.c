@@ -77,12 +77,13 @@ void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns)
 }
 
 // So long a wait that nobody has looked at is taken for one like the last that was.
-#define ALIKE_NS NS_PER_SEC
+#define ALIKE_NS    NS_PER_SEC
+#define ALIKE_TIMES 2 // as long, or as short
 
 // The peers of the wait that began at H's since_ns; NULL: none are known.
 const struct peers_kept *wall_peers_of(const struct history *h, enum metric cause)
 {
-	enum metric known = cause == METRIC_OFF_OTHER ? h->known : cause;
+	enum metric known = cause == METRIC_OFF_OTHER ? h->known.cause : cause;
 	bool by_descriptor = known == METRIC_OFF_PIPE || known == METRIC_OFF_NET;
 	uint64_t kept_ns = cause == METRIC_OFF_OTHER ? ALIKE_NS : JUST_NS;
 
@@ -199,6 +200,17 @@ static uint32_t guess_worker(struct wall *w, const struct history *h)
 	return child ? child->first_thread : 0;
 }
 
+// The wait of H that ends at AT_NS, which nobody has looked at, is about as long as the last one
+// that somebody has, which was for another thread: barriers of OpenMP come so. Of a thread's short
+// waits only some are looked at, of each kind as many as there are of it.
+static bool is_like_known(const struct history *h, uint64_t at_ns)
+{
+	uint64_t length_ns = at_ns - min_ns(h->since_ns, at_ns), like_ns = h->known.length_ns;
+
+	return h->known.cause == METRIC_OFF_LOCK && h->known.to_ns + ALIKE_NS >= h->since_ns &&
+	       length_ns >= like_ns / ALIKE_TIMES && length_ns <= like_ns * ALIKE_TIMES;
+}
+
 // Who may have ended the wait of H that ends at AT_NS: a thread that ran then or has just stopped,
 // in its own process or at the other end of what it waits on. Of several it is the one that has run
 // for longest, as the others may have been woken along with H.
@@ -209,6 +221,8 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 
 	if (cause == METRIC_OFF_CHILD)
 		return guess_child(w, h);
+	if (cause == METRIC_OFF_OTHER && is_like_known(h, at_ns))
+		cause = METRIC_OFF_LOCK;
 	if (cause != METRIC_OFF_LOCK && !peers)
 		return is_looked_after(cause) ? guess_worker(w, h) : 0;
 	for (size_t i = 0; i < w->running_count; i++) {

@@ -163,7 +163,11 @@ struct history {
 	uint64_t since_ns;
 	uint64_t running_since_ns, stopped_ns; /* its last, or present, time on a CPU */
 	struct peers_kept peers;               /* of its last wait that has some */
-	enum metric known;                     /* cause of its last wait of which that is known */
+	/* Its last wait of which the cause is known. */
+	struct {
+		enum metric cause;
+		uint64_t length_ns, to_ns;
+	} known;
 	struct ender enders[ENDERS];
 	bool in_running;    /* it is in the list of those */
 	bool spins;         /* it did in its last sample */

@@ -796,6 +796,53 @@ Test(wall, an_estimate_of_a_wait_is_what_is_told_beside_it)
 	wall_free(wall);
 }
 
+// A wait of thread 1 for MS milliseconds, of which CAUSE is known.
+static void wait_of_1(unsigned ms, enum metric cause)
+{
+	uint64_t begin = now;
+
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (unsigned i = 0; i < ms; i++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = cause });
+	now += MS;
+	tick(1, 1, false);
+}
+
+// Thread 1 waits for thread 2 again and again, and nobody looks at some of the waits.
+Test(wall, a_wait_that_nobody_looked_at_is_like_one_that_somebody_has)
+{
+	static const struct {
+		enum metric seen;
+		unsigned seen_ms, unseen_ms;
+		bool known;
+	} table[] = {
+		{ METRIC_OFF_LOCK, 6, 6, true },   { METRIC_OFF_LOCK, 6, 4, true },
+		{ METRIC_OFF_LOCK, 6, 2, false },  { METRIC_OFF_LOCK, 6, 20, false },
+		{ METRIC_OFF_SLEEP, 6, 6, false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		two_run();
+		wait_of_1(table[i].seen_ms, table[i].seen);
+		wait_of_1(table[i].unseen_ms, METRIC_OFF_OTHER);
+		wall_finish(wall, now);
+		unsigned ms = table[i].seen == METRIC_OFF_LOCK ? table[i].seen_ms : 0;
+		ms += table[i].known ? table[i].unseen_ms : 0;
+		cr_expect(epsilon_eq(dbl, told[2] / MS, ms, 0.1), "row %zu: %f", i, told[2] / MS);
+		struct wall_coverage coverage = wall_coverage(wall);
+		cr_expect(eq(u64, coverage.guessed_ns, coverage.known_ns));
+		wall_free(wall);
+	}
+}
+
 // Thread 1 waits for 10 ms, which it tells of and nobody looked at, runs for 1 ms and wants a CPU
 // for 20 ms. Only later it is known where.
 Test(wall, wanting_a_cpu_is_not_a_wait_that_nobody_looked_at)
