@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "merge/query/query_waits.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/origin.h"
 #include "base/path.h"
 #include "base/record.h"
+#include "base/share.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/scope/own_place.h"
 #include "merge/scope/window.h"
@@ -703,6 +705,19 @@ static struct alone alone_in(const struct profile *p, const struct part *part)
 	return alone;
 }
 
+// Samples say where who was alone, and records of switches for how long: who was alone at a sample
+// need not have been for all that this stands for.
+static void fit_alone(struct alone *alone, uint64_t one_ns)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t i = 0; i < alone->count; i++)
+		sum_ns += alone->places[i].ns;
+	for (size_t i = 0; sum_ns > one_ns && i < alone->count; i++)
+		alone->places[i].ns =
+			ns_whole((double)alone->places[i].ns * share_of(one_ns, sum_ns));
+}
+
 // The most that a thread was alone which is never in the function of SIDE.
 static uint64_t alone_elsewhere(const struct profile *p, const struct alone *alone,
                                 const struct wait_side *side)
@@ -782,6 +797,7 @@ void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 	*parallel = (struct parallel){ 0 };
 	count_at_once(&part, parallel);
 	struct alone alone = alone_in(p, &part);
+	fit_alone(&alone, parallel->one_ns);
 	// The heaviest paths come first: a place that matters is among the first few.
 	for (size_t i = 0; i < alone.count; i++) {
 		struct wait_side side;

@@ -558,6 +558,29 @@ Test(finding_cpu, threads_that_run_in_turns_for_want_of_a_cpu_are_parallel)
 	cr_expect_float_eq((double)finding->saving_ns / MS, 1200, 15);
 }
 
+// Thread 1 has a sample of 20 ms at the end of 12 ms that it runs alone, after 8 ms beside
+// thread 2.
+Test(finding_cpu, nobody_is_alone_for_longer_than_one_thread_runs)
+{
+	struct parallel parallel;
+
+	add_thread(&f, 2, 1, 102, "app");
+	for (uint64_t ms = 1000; ms < 2000; ms += 20) {
+		tell_span(1, ms, ms, THREAD_READY, THREAD_RUNS);
+		tell_span(2, ms, ms, THREAD_READY, THREAD_RUNS);
+		tell_span(2, ms, ms + 8, THREAD_RUNS, THREAD_BLOCKED);
+		f.now_ns = (ms + 9) * MS;
+		add(&f, 1, METRIC_ON_CPU, 20, "main a.c:3 > load a.c:9");
+		tell_span(1, ms, ms + 20, THREAD_RUNS, THREAD_READY);
+		tell_span(2, ms + 8, ms + 20, THREAD_BLOCKED, THREAD_READY);
+	}
+	profile_end_wall(f.profile, 2000 * MS);
+	finish(1000, 2);
+	query_parallel(f.profile, 0, 0, &parallel);
+	cr_expect_eq(parallel.one_ns, 600 * MS);
+	cr_expect_float_eq((double)parallel.alone_ns / MS, 600, 1);
+}
+
 // Windows of who waits and who is alone add up to the whole run, and findings cost no more than
 // there is in the window.
 Test(finding_cpu, of_a_window_findings_cost_what_it_has)
