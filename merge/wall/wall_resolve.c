@@ -15,7 +15,9 @@
 #define AGAIN_NS (50 * NS_PER_MS)
 
 // So long a wait that ended waits for the thread that was waited for to have a past that is known.
+// If none goes on by then, the oldest are given up, and those that ended so soon after them.
 #define PATIENCE_NS (700 * NS_PER_MS)
+#define TOGETHER_NS (10 * NS_PER_MS)
 
 // Without a record of its end a child is missed so late, and has been seen last so long before.
 #define MISSED_NS (300 * NS_PER_MS)
@@ -464,7 +466,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 		                                  : NULL;
 		ready &= !v || v == h || is_known(v, s->until_ns);
 	}
-	if (!ready && !force && age < PATIENCE_NS) {
+	if (!ready && !force) {
 		deque_fini(&shares);
 		return false;
 	}
@@ -605,6 +607,37 @@ static bool resolve(struct wall *w, struct history *h, bool force)
 	return any;
 }
 
+// Up to when waits are given up that nothing else can resolve: 0 if none is.
+static uint64_t give_up_until(const struct wall *w, bool force)
+{
+	uint64_t oldest_ns = UINT64_MAX;
+
+	for (size_t i = 0; i < w->unresolved_count; i++)
+		oldest_ns =
+			min_ns(oldest_ns, deque_at(&w->unresolved[i]->raw, struct raw, 0)->to_ns);
+	if (!w->unresolved_count)
+		return 0;
+	if (force)
+		return oldest_ns;
+	return oldest_ns + PATIENCE_NS <= w->now_ns
+	               ? min_ns(oldest_ns + TOGETHER_NS, w->now_ns - PATIENCE_NS)
+	               : 0;
+}
+
+// One wait of each thread: with it the others may be resolved as they should be.
+static bool give_up(struct wall *w, bool force)
+{
+	uint64_t until_ns = give_up_until(w, force);
+	bool any = false;
+
+	for (size_t i = 0; i < w->unresolved_count; i++) {
+		struct history *h = w->unresolved[i];
+		if (!(force && any) && deque_at(&h->raw, struct raw, 0)->to_ns <= until_ns)
+			any |= resolve(w, h, true);
+	}
+	return any;
+}
+
 void wall_resolve(struct wall *w, bool force)
 {
 	bool any = true;
@@ -619,15 +652,7 @@ void wall_resolve(struct wall *w, bool force)
 				w->unresolved[kept++] = h;
 		}
 		w->unresolved_count = kept;
-		if (any || !force || !kept)
-			continue;
-		// The oldest one is given up.
-		struct history *oldest = w->unresolved[0];
-		for (size_t i = 1; i < kept; i++)
-			if (deque_at(&w->unresolved[i]->raw, struct raw, 0)->to_ns <
-			    deque_at(&oldest->raw, struct raw, 0)->to_ns)
-				oldest = w->unresolved[i];
-		any = resolve(w, oldest, true);
+		any = any || give_up(w, force);
 	}
 }
 

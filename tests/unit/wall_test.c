@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "tests/support/expect.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -793,6 +794,50 @@ Test(wall, an_estimate_of_a_wait_is_what_is_told_beside_it)
 	const struct wall_edge *e = wall_edges(wall, &edges);
 	for (size_t i = 0; i < edges; i++)
 		cr_expect(eq(u32, e[i].holder, 2));
+	wall_free(wall);
+}
+
+// THREAD has waited for MS milliseconds, until WAKER, which ran, ended that.
+static void woken(uint32_t thread, unsigned ms, uint32_t waker)
+{
+	wall_span(wall, &(struct span_event){ .thread = thread,
+	                                      .from_ns = now - ms * MS,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = METRIC_OFF_LOCK,
+	                                      .waker = waker,
+	                                      .woken_ns = now,
+	                                      .woken_by = WOKEN_BY_THREAD });
+}
+
+// Threads 1 and 2 wake each other in turns for 2 s. What thread 2 waited for at first is never
+// known: thread 3, which has not run since. Only that wait is given up, and not all that stand
+// behind it.
+Test(wall, of_waits_for_each_other_one_is_given_up)
+{
+	two_run();
+	wall_thread(wall, 3, 1, 3, now);
+	change(3, now, THREAD_READY, THREAD_RUNS);
+	change(3, now, THREAD_RUNS, THREAD_BLOCKED);
+	change(2, now, THREAD_RUNS, THREAD_BLOCKED);
+	now += MS;
+	tick(1, 1, false);
+	woken(2, 1, 3);
+	for (int ms = 0; ms < 2000; ms += 2) {
+		change(1, now - MS, THREAD_RUNS, THREAD_BLOCKED);
+		now += MS;
+		tick(2, 2, false);
+		woken(1, 1, 2);
+		change(2, now - MS, THREAD_RUNS, THREAD_BLOCKED);
+		now += MS;
+		tick(1, 1, false);
+		woken(2, 1, 1);
+	}
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	cr_expect(coverage.late_ns <= MS, "%" PRIu64, coverage.late_ns);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 1000, 2));
 	wall_free(wall);
 }
 
