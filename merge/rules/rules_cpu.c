@@ -104,7 +104,6 @@ static bool is_worker(const struct evidence *e, const struct row *thread)
 }
 
 // Threads that wait for none but for each other's end take as long on as many CPUs, however many
-// they are.
 // they are. Nor does a pool's thread that has nothing to do all the time, as each process that
 // imports NumPy has some.
 static uint64_t waits_for_others(const struct evidence *e)
@@ -295,6 +294,20 @@ static uint64_t wasted_by_crowd(const struct evidence *e)
 	return wasted < own ? wasted : own;
 }
 
+// Of four threads that work, three or more are their process's first, as those of a server that has
+// a process for each client.
+static bool are_processes(const struct evidence *e)
+{
+	size_t workers = 0, firsts = 0;
+
+	for (size_t i = 0; i < e->threads->count; i++) {
+		const struct row *row = &e->threads->rows[i];
+		workers += is_worker(e, row);
+		firsts += is_worker(e, row) && is_first(e, row->id);
+	}
+	return firsts >= 2 && 4 * firsts >= 3 * workers;
+}
+
 static enum measured measure_oversubscription(const struct evidence *e, const struct rule *rule,
                                               struct finding *finding)
 {
@@ -325,6 +338,17 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 	const struct pool *pool = pool_of_threads(e);
 	if (pool)
 		advise_pool(pool, cpus, finding);
+	if (!pool && are_processes(e)) {
+		finding_advise(finding,
+		               "Run fewer processes at a time: a smaller -j, fewer workers, "
+		               "clients or connections.");
+		return finding_say(
+			finding,
+			"%.1f processes are ready to run at a time, on %u CPU%s; there are "
+			"%zu processes",
+			finding->value * cpus, cpus, cpus == 1 ? "" : "s",
+			profile_threads(e->profile)->process_count);
+	}
 	return finding_say(finding,
 	                   "%.1f threads%s%s are ready to run at a time, on %u CPU%s; there are %u "
 	                   "threads",

@@ -161,6 +161,26 @@ Test(finding_cpu, processes_that_work_side_by_side_do_not_wait_for_each_other)
 	cr_expect_null(finding_of(findings, "CPU-OVERSUB"));
 }
 
+// Servers have a process for each client, which wait for each other's locks.
+Test(finding_cpu, more_processes_than_cpus_are_no_matter_of_thread_pools)
+{
+	for (uint32_t i = 2; i < 6; i++) {
+		add_process(&f, i, 200 + i, "kid");
+		add_thread(&f, i, i, 200 + i, "kid");
+		add(&f, i, METRIC_ON_CPU, 300, "main a.c:3 > work a.c:5");
+		add(&f, i, METRIC_OFF_RUNNABLE, 500, "main a.c:3 > work a.c:5");
+		add(&f, i, METRIC_OFF_LOCK, 200, "main a.c:3 > take a.c:6 > sem_wait@libc");
+	}
+	add(&f, 1, METRIC_OFF_RUNNABLE, 600, "main a.c:3");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-OVERSUB");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "processes are ready to run at a time") != NULL, "%s",
+	          finding->fact);
+	cr_expect(strstr(finding->advice, "Run fewer processes") != NULL, "%s", finding->advice);
+}
+
 static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum thread_state state,
                       enum thread_state next)
 {
