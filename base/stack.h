@@ -202,6 +202,8 @@ struct process_event {
 	uint64_t time_ns;
 	bool exec;           /* the same process, another program */
 	const char *command; /* the program's name; never NULL */
+	const char *title;   /* with what tells it from others: see sampler/proc/proc_title.h; NULL:
+	                        nothing   does */
 };
 
 /* A thread has begun, or has got another name. */

@@ -23,7 +23,7 @@
 #define DEEP_TIMEOUT_MS    4 // the rest of a stack is soon another
 #define DEEP_NS            NS_PER_SEC
 #define HOUSEKEEPING_NS    NS_PER_SEC
-#define AGENTS_NS          (100 * NS_PER_MS) // how often missing agents are looked for
+#define AGENTS_NS          (100 * NS_PER_MS) // how often missing agents and titles are looked for
 #define FREQUENCY_MIN      49
 #define FREQUENCY_MAX      10000
 #define STACK_BYTES_MIN    512
@@ -435,13 +435,15 @@ static void choose_priority(struct sampler *s)
 		priority_urgent(&s->priority);
 }
 
-static void look_for_agents(struct sampler *s, uint64_t now_ns)
+static void look_at_processes(struct sampler *s, uint64_t now_ns)
 {
 	bool wanted = s->options.agent_directory || s->options.op_directory;
 
-	if (!wanted || now_ns < s->agents_due_ns)
+	if (now_ns < s->agents_due_ns)
 		return;
-	tracker_look_for_agents(s->tracker, now_ns);
+	tracker_look_for_titles(s->tracker, now_ns);
+	if (wanted)
+		tracker_look_for_agents(s->tracker, now_ns);
 	s->agents_due_ns = now_ns + AGENTS_NS;
 }
 
@@ -456,7 +458,7 @@ int sampler_drain(struct sampler *s, struct error *err)
 	if (result == 0) {
 		tracker_probe(s->tracker, clock_now_ns());
 		keep_house(s, now);
-		look_for_agents(s, now);
+		look_at_processes(s, now);
 	}
 	choose_priority(s);
 	return result;

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/format.h"
 #include "base/function_name.h"
 #include "base/library_work.h"
@@ -26,26 +27,28 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define FEW_SAMPLES  50   /* fewer rank nothing: a share of 10 % is then +-9 points */
-#define NAME_WIDTH   60   /* of a function in a sentence */
-#define FLAT_SHARE   0.04 /* MAQAO's limit for "no loop stands out" */
-#define UNSEEN_SHARE 0.5  /* of the CPU time */
-#define WAIT_SHARE   0.5  /* of the critical thread's life */
-#define BUSY_SHARE   0.5  /* of one CPU, by all threads together */
-#define CPU_SHARE    0.5  /* of it spent waiting for a CPU */
-#define OWN_SHARE    0.8  /* of the CPUs: then nobody else is to blame */
-#define OP_SHARE     0.5  /* of the threads that have ops, by one op itself */
-#define MOST_SHARE   0.5  /* of the time, by a finding */
-#define ASKED_SHARE  0.1  /* of the CPU time, by a function and what it asks libraries for */
-#define MORE_THAN    1.1  /* times the function that has most itself: then that says more */
-#define HALF_OF      0.5  /* times a library's function: a caller has part of it at least */
-#define QUEUE_SHARE  0.05 /* of wall time, waiting for a CPU: less needs no word */
-#define LOOP_SHARE   0.1  /* of code without a name, in loops of one kind */
-#define SAME_SHARE   0.01 /* shares that differ by less need no word */
-#define BESIDE_SHARE 0.1  /* of the time that threads were on CPUs, two or more at once */
-#define STANDS_FOR   0.5  /* of the time of a place, by a finding in it */
+#define FEW_SAMPLES    50   /* fewer rank nothing: a share of 10 % is then +-9 points */
+#define NAME_WIDTH     60   /* of a function in a sentence */
+#define FLAT_SHARE     0.04 /* MAQAO's limit for "no loop stands out" */
+#define UNSEEN_SHARE   0.5  /* of the CPU time */
+#define WAIT_SHARE     0.5  /* of the critical thread's life */
+#define BUSY_SHARE     0.5  /* of one CPU, by all threads together */
+#define CPU_SHARE      0.5  /* of it spent waiting for a CPU */
+#define OWN_SHARE      0.8  /* of the CPUs: then nobody else is to blame */
+#define OP_SHARE       0.5  /* of the threads that have ops, by one op itself */
+#define MOST_SHARE     0.5  /* of the time, by a finding */
+#define ASKED_SHARE    0.1  /* of the CPU time, by a function and what it asks libraries for */
+#define MORE_THAN      1.1  /* times the function that has most itself: then that says more */
+#define HALF_OF        0.5  /* times a library's function: a caller has part of it at least */
+#define QUEUE_SHARE    0.05 /* of wall time, waiting for a CPU: less needs no word */
+#define LOOP_SHARE     0.1  /* of code without a name, in loops of one kind */
+#define SAME_SHARE     0.01 /* shares that differ by less need no word */
+#define BESIDE_SHARE   0.1  /* of the time that threads were on CPUs, two or more at once */
+#define MANY_PROCESSES 3
+#define STANDS_FOR     0.5 /* of the time of a place, by a finding in it */
 
 struct verdict_facts {
 	const struct profile *profile;
@@ -1001,6 +1004,107 @@ static bool asked_for(const struct verdict_facts *f, struct verdict *v)
 	return (is_import(&sum) && of_imports(f, v)) || say_sum(f, &sum, v);
 }
 
+// Processes of one program, by the rows of processes.
+struct program {
+	const struct row *most;
+	size_t length; // of its name, in the process's
+	uint64_t ns;
+	uint32_t runs;
+};
+
+// A title is a program's name, and what tells its processes apart.
+static size_t program_length(const char *title)
+{
+	return strcspn(title, " :");
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+// Of the programs of ROWS the one with most time.
+static struct program main_program(const struct rows *rows)
+{
+	struct program best = { 0 };
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const char *name = rows->rows[i].name;
+		struct program program = { &rows->rows[i], program_length(name), 0, 0 };
+		for (size_t j = 0; j < rows->count; j++) {
+			const struct row *row = &rows->rows[j];
+			bool same = program_length(row->name) == program.length &&
+			            strncmp(row->name, name, program.length) == 0;
+			if (same && j < i)
+				break; // it was counted
+			program.ns += same ? row->self : 0;
+			program.runs += same;
+		}
+		best = program.ns > best.ns ? program : best;
+		if (2 * best.ns >= rows->all)
+			break;
+	}
+	return best;
+}
+
+// Processor time, or wall time, of the program's run in the middle.
+static uint64_t median_run(const struct rows *rows, const struct program *program)
+{
+	cleanup_free uint64_t *ns = calloc(program->runs + 1, sizeof(*ns));
+	size_t count = 0;
+
+	for (size_t i = 0; ns && i < rows->count && count < program->runs; i++)
+		if (program_length(rows->rows[i].name) == program->length &&
+		    strncmp(rows->rows[i].name, program->most->name, program->length) == 0)
+			ns[count++] = rows->rows[i].self;
+	if (!count)
+		return 0;
+	qsort(ns, count, sizeof(*ns), compare_u64);
+	return ns[count / 2];
+}
+
+// Of many processes one, or the runs of one program, is what the run is about: a build's compiler.
+// Its functions are nothing that its user works on.
+static bool of_process(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *hot = hottest(f);
+	struct query query = { .by = BY_PROCESS,
+		               .sort = SORT_SELF,
+		               .on_cpu = true,
+		               .of = f->wall.ranks ? QUERY_WALL : QUERY_THREADS };
+	struct error err = { 0 };
+
+	bool installed = hot && !hot->file && hot->module && origin_is_installed(hot->module);
+
+	if (f->totals->processes < MANY_PROCESSES || !hot ||
+	    (!installed && !origin_is_foreign(hot->module, hot->file)))
+		return false;
+	cleanup(rows) struct rows *rows = query_run(f->profile, &query, &err);
+	const struct row *most = rows && rows->count ? &rows->rows[0] : NULL;
+	if (most && share_of(most->self, f->all) >= MOST_SHARE) {
+		say(v, "%s %% of %s is in one of %u processes: %.200s (%u).",
+		    format_percent(most->self, f->all).text, f->of, f->totals->processes,
+		    most->name, most->id);
+		return advise(v,
+		              "What it does: bottleneck report --process=%u. Start it earlier, "
+		              "beside the others, or divide its work.",
+		              most->id);
+	}
+	struct program program = most ? main_program(rows) : (struct program){ 0 };
+	if (program.runs < MANY_PROCESSES || share_of(program.ns, f->all) < MOST_SHARE)
+		return false;
+	bool named = strlen(program.most->name) > program.length;
+	say(v, "%s %% of %s is in %u runs of %.*s, %s each (median); the longest%s%.200s%s has %s.",
+	    format_percent(program.ns, f->all).text, f->of, program.runs, (int)program.length,
+	    program.most->name, format_duration(median_run(rows, &program)).text, named ? ", " : "",
+	    named ? program.most->name : "", named ? "," : "",
+	    format_duration(program.most->self).text);
+	return advise(v, "Start fewer of them, each for more work; or more at a time: make -j, "
+	                 "xargs -P.");
+}
+
 static bool flat(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = hottest(f);
@@ -1219,7 +1323,8 @@ static void add_noise(const struct verdict_facts *f, struct verdict *v)
 static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {
 	lies_elsewhere, nothing_measured, found,           waits_for_cpu, others_wait_for_cpu,
 	waits,          all_wait,         too_few_samples, our_own,       nothing_seen,
-	hot_op,         asked_for,        nameless_jit,    flat,          hot_function,
+	hot_op,         asked_for,        nameless_jit,    of_process,    flat,
+	hot_function,
 };
 
 // What shares are shares of. As findings have it, waiting for a CPU may hit any code by chance.

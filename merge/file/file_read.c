@@ -158,9 +158,10 @@ static int take_process_row(struct file_reader *r)
 		.parent = file_reader_id(r, 1, FILE_ROWS_MAX, &ok),
 		.pid = file_reader_id(r, 2, UINT32_MAX, &ok),
 		.command = file_reader_string(r, 3, &memory),
-		.merged = file_reader_id(r, 4, UINT32_MAX, &ok),
-		.start_ns = (uint64_t)file_reader_int(r, 5),
-		.end_ns = (uint64_t)file_reader_int(r, 6),
+		.title = file_reader_string(r, 4, &memory),
+		.merged = file_reader_id(r, 5, UINT32_MAX, &ok),
+		.start_ns = (uint64_t)file_reader_int(r, 6),
+		.end_ns = (uint64_t)file_reader_int(r, 7),
 	};
 
 	if (!ok)
@@ -335,7 +336,7 @@ static int read_all(struct file_reader *r)
 	if (file_reader_rows(r, "string", 2, take_string_row) < 0 ||
 	    file_reader_rows(r, "run", 2, take_run_row) < 0 || check_run(r) < 0 ||
 	    file_reader_rows(r, "module", 11, take_module_row) < 0 || read_op_names(r) < 0 ||
-	    file_reader_rows(r, "process", 7, take_process_row) < 0 ||
+	    file_reader_rows(r, "process", 8, take_process_row) < 0 ||
 	    file_reader_rows(r, "thread", 9 + METRIC_COUNT, take_thread_row) < 0 ||
 	    file_reader_chunks(r, "place_chunk", PLACE_WIDTH, PLACE_DELTAS, take_place) < 0 ||
 	    file_reader_chunks(r, "location_chunk", LOCATION_WIDTH, LOCATION_DELTAS,

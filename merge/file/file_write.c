@@ -27,7 +27,7 @@ static const char schema[] =
 	" device INTEGER, inode INTEGER, build_id BLOB, level INTEGER, source TEXT, reason TEXT,"
 	" remedy TEXT);"
 	"CREATE TABLE process(id INTEGER PRIMARY KEY, parent INTEGER, pid INTEGER, command TEXT,"
-	" merged INTEGER, start_ns INTEGER, end_ns INTEGER);"
+	" title TEXT, merged INTEGER, start_ns INTEGER, end_ns INTEGER);"
 	"CREATE TABLE thread(id INTEGER PRIMARY KEY, process INTEGER, tid INTEGER, name TEXT,"
 	" merged INTEGER, ended INTEGER, estimated INTEGER, start_ns INTEGER, end_ns INTEGER,"
 	" on_cpu INTEGER, runnable INTEGER, lock INTEGER, file INTEGER, net INTEGER, pipe INTEGER,"
@@ -136,7 +136,7 @@ static int write_processes(struct file_writer *w)
 {
 	const struct threads *t = &w->profile->threads;
 
-	if (file_writer_begin(w, "process", 7, true) < 0)
+	if (file_writer_begin(w, "process", 8, true) < 0)
 		return -1;
 	for (size_t i = 0; i < t->process_count; i++) {
 		const struct process_info *info = &t->processes[i];
@@ -144,6 +144,7 @@ static int write_processes(struct file_writer *w)
 		file_writer_id(w, info->parent);
 		file_writer_int(w, info->pid);
 		file_writer_string(w, info->command);
+		file_writer_string(w, info->title);
 		file_writer_int(w, info->merged);
 		file_writer_int(w, (int64_t)info->start_ns);
 		file_writer_int(w, (int64_t)info->end_ns);

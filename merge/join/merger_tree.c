@@ -172,7 +172,7 @@ static bool add_process(struct merger *m, uint32_t slot)
 		if (!array_reserve(&t->processes, &t->process_capacity, to))
 			return false;
 		t->processes[t->process_count++] =
-			(struct process_info){ .pid = from->pid, .command = name };
+			(struct process_info){ .pid = from->pid, .command = name, .title = name };
 	}
 	struct process_info *info = &t->processes[to - 1];
 	join_times(&info->start_ns, &info->end_ns, merger_time(m, from->start_ns),

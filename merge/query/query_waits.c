@@ -756,7 +756,7 @@ static void find_alone_process(const struct profile *p, const struct alone *alon
 		if (ns[process] <= parallel->process_ns)
 			continue;
 		parallel->process_ns = ns[process];
-		parallel->process = profile_string(p, info->command);
+		parallel->process = profile_string(p, info->title);
 		parallel->process_pid = info->pid;
 	}
 }

@@ -35,7 +35,7 @@ static void add_process(struct recorder *r, const struct process_event *event)
 	struct live_process *live = find_live(r, event->process);
 
 	profile_add_process(r->profile, event);
-	r->execs += live != NULL;
+	r->execs += live && event->exec;
 	if (!live) {
 		if (!array_reserve(&r->live, &r->live_capacity, r->live_count + 1))
 			return; // then it is missing from a count in the limits

@@ -475,7 +475,7 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 		return key_task_name(p, profile_thread(p, key->module)->name);
 	case KEY_PROCESS:
 		process = profile_process(p, key->module);
-		return key_task_name(p, process ? process->command : 0);
+		return key_task_name(p, process ? process->title : 0);
 	default:
 		return fixed[key->group];
 	}

@@ -45,11 +45,13 @@ static bool is_asked_for(const struct profile *p, const struct query *query,
 {
 	const struct process_info *process = profile_process(p, info->process);
 	const char *command = process ? profile_string(p, process->command) : NULL;
+	const char *title = process ? profile_string(p, process->title) : NULL;
 
 	if (!info->name)
 		return false; // a number that was never announced
 	return is_called(query->thread, profile_string(p, info->name), info->tid) &&
-	       is_called(query->process, command, process ? process->pid : 0);
+	       (is_called(query->process, command, process ? process->pid : 0) ||
+	        is_called(query->process, title, process ? process->pid : 0));
 }
 
 bool *scope_choose_threads(const struct profile *p, const struct query *query, struct error *err)

@@ -185,7 +185,7 @@ static uint32_t shared_process(struct threads *t, struct strings *strings, const
 		name = strings_add(strings, "[other processes]");
 	if (!name || !grow_processes(t, slot))
 		return 0;
-	t->processes[slot - 1].command = name;
+	t->processes[slot - 1].command = t->processes[slot - 1].title = name;
 	if (slot >= threads_slots_max(t->limit))
 		t->others_process = (uint32_t)slot;
 	return (uint32_t)slot;
@@ -242,7 +242,11 @@ bool threads_add_process(struct threads *t, struct strings *strings,
 		uint32_t command = intern(strings, event->command);
 		if (!command || !grow_processes(t, slot))
 			return false;
+		uint32_t title = event->title ? intern(strings, event->title) : command;
+		if (!title)
+			return false;
 		t->processes[slot - 1].command = command;
+		t->processes[slot - 1].title = title;
 	}
 	if (was == slot)
 		return true;

@@ -21,6 +21,7 @@ struct process_info {
 	uint32_t parent;           /* slot; 0: not ours */
 	uint32_t pid;              /* of the first one that is in here */
 	uint32_t command;          /* string */
+	uint32_t title;            /* string: the command, or that with what tells it from others */
 	uint32_t merged;           /* how many processes are in here: 1 if it is kept apart */
 	uint64_t start_ns, end_ns; /* end 0: it runs */
 };

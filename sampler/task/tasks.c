@@ -214,6 +214,7 @@ struct process *tasks_fork(struct tasks *t, struct process *parent, uint32_t pid
 		python_fork(&parent->python, &child->python);
 		patches_copy(&child->patches, &parent->patches);
 		memcpy(child->command, parent->command, sizeof(child->command));
+		memcpy(child->title, parent->title, sizeof(child->title));
 	}
 	return child;
 }

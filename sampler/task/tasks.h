@@ -13,6 +13,7 @@
 #include "base/stack.h"
 #include "sampler/op/op_site.h"
 #include "sampler/op/op_stack.h"
+#include "sampler/proc/proc_title.h"
 #include "sampler/python/python.h"
 #include "sampler/task/off_cpu_state.h"
 #include "sampler/unwind/address_space.h"
@@ -29,6 +30,9 @@ struct process {
 	uint64_t start_ns;
 	struct address_space *space;
 	char command[64];
+	char title[PROC_TITLE_MAX]; /* "": the command says it all */
+	uint64_t title_due_ns;      /* when to look whether it has another one; 0: not set */
+	uint64_t title_wait_ns;
 	uint32_t program;       /* module of the program that it runs; 0: not known */
 	bool loading;           /* it has exec'd, and the next mapping is the program's */
 	uint64_t maps_again_ns; /* do not read /proc/PID/maps again before; tracker/mapper.h */

@@ -64,6 +64,9 @@ int tracker_timeout_ms(const struct tracker *t, uint64_t now_ns, int limit_ms);
 /* Tells of threads that compute where the source takes no samples; about once a second. */
 void tracker_flush(struct tracker *t, uint64_t now_ns);
 
+/* Reads the command lines of processes that live on, less often the longer they do. */
+void tracker_look_for_titles(struct tracker *t, uint64_t now_ns);
+
 /* Looks whether processes that have run for a while have an agent in them; each program once. */
 void tracker_look_for_agents(struct tracker *t, uint64_t now_ns);
 

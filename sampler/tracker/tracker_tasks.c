@@ -18,6 +18,9 @@
 #define AGENT_FIRST_WAIT_NS (100 * NS_PER_MS)
 #define AGENT_LAST_WAIT_NS  (10 * NS_PER_SEC)
 
+// A process whose title has not changed is looked at so much later, and then after twice as long.
+#define TITLE_WAIT_NS (100 * NS_PER_MS)
+
 static void announce_process(struct tracker *t, struct process *process, uint64_t time_ns,
                              bool exec)
 {
@@ -28,6 +31,7 @@ static void announce_process(struct tracker *t, struct process *process, uint64_
 		.time_ns = time_ns,
 		.exec = exec,
 		.command = process->command,
+		.title = *process->title ? process->title : NULL,
 	};
 
 	process->announced = true;
@@ -71,6 +75,7 @@ static void adopt_process(struct tracker *t, struct process *process, uint64_t t
 
 	proc_task_name(process->pid, process->pid, comm, sizeof(comm));
 	proc_task_command(process->pid, comm, process->command, sizeof(process->command));
+	proc_title_read(process->pid, process->command, process->title);
 	mapper_reread(t->modules, process, time_ns);
 	announce_process(t, process, time_ns, false);
 }
@@ -271,6 +276,8 @@ void tracker_on_exec(struct tracker *t, const struct event *event)
 	process->loading = true;
 	process->agent_due_ns = 0;
 	proc_task_command(event->pid, event->name, process->command, sizeof(process->command));
+	proc_title_read(event->pid, process->command, process->title);
+	process->title_due_ns = 0;
 	announce_process(t, process, event->time_ns, again);
 	rename_thread(thread, event->name);
 	if (thread->announced)
@@ -336,6 +343,33 @@ static void look_for_agent(void *context, struct thread *thread)
 	process->agent_due_ns = look->now_ns + process->agent_wait_ns;
 	if (process->agent_wait_ns < AGENT_LAST_WAIT_NS)
 		process->agent_wait_ns *= 2;
+}
+
+// Servers write what a process of theirs does into its command line, once they have forked.
+static void look_for_title(void *context, struct thread *thread)
+{
+	const struct agent_look *look = context;
+	struct process *process = thread->process;
+	char title[PROC_TITLE_MAX];
+
+	if (thread->tid != process->pid || look->now_ns < process->title_due_ns)
+		return;
+	if (process->title_due_ns) {
+		proc_title_read(process->pid, process->command, title);
+		if (*title && strcmp(title, process->title) != 0) {
+			memcpy(process->title, title, sizeof(title));
+			announce_process(look->tracker, process, look->now_ns, false);
+		}
+	}
+	process->title_wait_ns = process->title_due_ns ? 2 * process->title_wait_ns : TITLE_WAIT_NS;
+	process->title_due_ns = look->now_ns + process->title_wait_ns;
+}
+
+void tracker_look_for_titles(struct tracker *t, uint64_t now_ns)
+{
+	struct agent_look look = { t, now_ns };
+
+	tasks_each_thread(t->tasks, look_for_title, &look);
 }
 
 void tracker_look_for_agents(struct tracker *t, uint64_t now_ns)

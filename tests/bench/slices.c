@@ -23,7 +23,8 @@ static struct profile *start(struct modules *modules, const struct ops *ops, uin
 		exit(1);
 	profile_set_timeline(p, limit);
 	profile_set_ops(p, ops);
-	profile_add_process(p, &(struct process_event){ 1, 0, 100, NS_PER_SEC, false, "made" });
+	profile_add_process(p,
+	                    &(struct process_event){ 1, 0, 100, NS_PER_SEC, false, "made", NULL });
 	for (uint32_t i = 1; i <= THREADS; i++)
 		profile_add_thread(p, &(struct thread_event){ i, 1, 99 + i, NS_PER_SEC, "made" });
 	profile_set_run(p, &(struct run){ .command = "made", .start_ns = NS_PER_SEC }, NULL);

@@ -43,7 +43,8 @@ foreach(part
   ranks
   report_options
   summaries
-  terminal)
+  terminal
+  titles)
   e2e(e2e_${part} ${part})
 endforeach()
 foreach(name api_target api_target_cc)

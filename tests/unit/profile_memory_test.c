@@ -154,8 +154,8 @@ static void record_memory(struct profile *p)
 
 static void record(struct profile *p)
 {
-	profile_add_process(p, &(struct process_event){ 1, 0, 100, MS, false, "app" });
-	profile_add_process(p, &(struct process_event){ 2, 1, 101, MS, false, "child" });
+	profile_add_process(p, &(struct process_event){ 1, 0, 100, MS, false, "app", NULL });
+	profile_add_process(p, &(struct process_event){ 2, 1, 101, MS, false, "child", NULL });
 	for (uint32_t i = 1; i <= 6; i++)
 		profile_add_thread(p, &(struct thread_event){ i, 1 + i % 2, 100 + i, MS, "t" });
 	for (uint32_t i = 0; i < STACKS; i++) {

@@ -186,7 +186,7 @@ Test(query_memory, the_peak_is_that_of_all_processes_together)
 
 Test(query_memory, an_exec_ends_what_was_alive)
 {
-	struct process_event exec = { 1, 0, 100, f.now_ns, true, "other" };
+	struct process_event exec = { 1, 0, 100, f.now_ns, true, "other", NULL };
 
 	allocate(1, 0x10, 400, "a a.c:1");
 	profile_add_process(f.profile, &exec);

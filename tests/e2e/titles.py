@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Processes of one program are told apart by what they work on, and the one that is most of the run is
+the answer."""
+import os
+import sys
+import unittest
+
+from harness import NO_PERF, Case, main, need, target
+
+# Servers of many processes write over their command line what each is for.
+SERVER = """import ctypes, os, sys, time
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+libc = ctypes.CDLL(None)
+children = []
+for name in ("launcher", "writer"):
+    child = os.fork()
+    if not child:
+        with open("/proc/self/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        start, end = int(fields[45]), int(fields[46])
+        program = os.path.basename(sys.executable)
+        text = f"{program}: {name}".encode().ljust(end - start, b"\\0")[:end - start]
+        ctypes.memmove(start, text, end - start)
+        work(0.4)
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+"""
+
+
+class Titles(Case):
+    def write(self, name, text):
+        with open(os.path.join(self.work, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def names(self, profile):
+        done = self.verb("report", "--export", "csv=-", "--table", "processes", profile)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {line.split(",")[0] for line in done.stdout.decode().splitlines()[1:]}
+
+    def gzip_files(self):
+        need("gzip")
+        data = os.urandom(1 << 20)
+        for name, size in (("small.bin", 1), ("large.bin", 24), ("middle.bin", 2)):
+            with open(os.path.join(self.work, name), "wb") as file:
+                file.write(data * size)
+        self.write("all.sh", "for f in small.bin large.bin middle.bin; do gzip -c $f >/dev/null; done\n"
+                             "sleep 0.01\n")
+        return ["sh", "all.sh"]
+
+    def test_the_file_that_a_process_works_on_is_in_its_name(self):
+        command = self.gzip_files()
+        for prefix in ((), (NO_PERF,)):
+            with self.subTest(prefix=prefix):
+                done = self.profile_run(command, prefix=prefix)
+                names = self.names(done.profile)
+                self.assertLessEqual({"sh all.sh", "gzip large.bin"}, names)
+                self.assertRegex(" ".join(done.report.split()),
+                                 r"[89]\d(\.\d)? % of [^.]* is in one of 5 processes: gzip large\.bin \(\d+\)\.")
+                for name in ("gzip large.bin", "gzip"):
+                    part = self.verb("report", f"--process={name}", done.profile)
+                    self.assertEqual(part.returncode, 0, part.stderr)
+
+    def test_equal_runs_of_a_program_are_told_together(self):
+        need("gzip")
+        data = os.urandom(2 << 20)
+        for i in range(8):
+            with open(os.path.join(self.work, f"part{i}"), "wb") as file:
+                file.write(data)
+        self.write("all.sh", "for i in 0 1 2 3 4 5 6 7; do gzip -c part$i >/dev/null; done\nwait\n")
+        done = self.profile_run(["sh", "all.sh"])
+        self.assertRegex(" ".join(done.report.split()), r"\d\d(\.\d)? % of [^.]* is in 8 runs of gzip, ")
+
+    def test_what_a_process_writes_over_its_command_line_is_its_name(self):
+        self.write("server.py", SERVER)
+        bare = self.bare([sys.executable, "server.py"])
+        if bare.returncode:
+            raise unittest.SkipTest("the command line cannot be written over here")
+        done = self.profile_run([sys.executable, "server.py"])
+        name = os.path.basename(sys.executable)
+        self.assertLessEqual({f"{name}: launcher", f"{name}: writer"}, self.names(done.profile))
+
+    def test_words_of_options_are_no_name(self):
+        done = self.profile_run([target("shares"), "--password=hunter2", "-k", "secret"])
+        self.assertNotIn("hunter2", " ".join(self.names(done.profile)))
+        self.assertNotIn("secret", " ".join(self.names(done.profile)))
+
+
+if __name__ == "__main__":
+    main()
