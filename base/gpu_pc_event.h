@@ -24,5 +24,5 @@ struct gpu_pc_event {
 struct gpu_pc_sum_event {
 	uint64_t samples; /* with the others */
 	uint64_t dropped; /* the GPU could not keep up */
-	uint64_t other;   /* of kernels that no instructions are told of */
+	uint64_t other;   /* of kernels without samples of instructions */
 };

@@ -36,7 +36,7 @@ void kallsyms_table_fini(struct kallsyms_table *table);
 /* "" if the file does not say. */
 const char *kallsyms_table_name(const struct kallsyms_table *table, size_t index);
 
-/* What the list at PATH is recognized by. 0 if that cannot be told. */
+/* What the list at PATH is recognized by. 0 if that cannot be determined. */
 uint64_t kallsyms_cache_key(const char *path);
 
 /*

@@ -34,7 +34,7 @@ enum record_type {
 	RECORD_ALLOC = 18,    /* a sampled allocation */
 	RECORD_FREE = 19,     /* a sampled allocation is freed */
 	RECORD_MEMORY = 20,   /* what a process has allocated and freed, exactly */
-	RECORD_PYTHON = 21,   /* the process has an interpreter, whose frames its samples tell of */
+	RECORD_PYTHON = 21,   /* the process has an interpreter, whose frames are in its samples */
 	RECORD_PYTHON_CODE = 22,  /* a code object; before the first frame of it */
 	RECORD_PYTHON_NAME = 23,  /* how Python calls a C function */
 	RECORD_PYTHON_CALLS = 24, /* of a code object */
@@ -290,7 +290,7 @@ struct record_op_count {
 _Static_assert(sizeof(struct record_op_count) == 24 + 56, "op count");
 
 enum alloc_flags {
-	ALLOC_UNTRACKED = 1 << 0, /* its free will not be told */
+	ALLOC_UNTRACKED = 1 << 0, /* its free will not be reported */
 	ALLOC_PYTHON = 1 << 1     /* a struct python_chain is there */
 };
 

@@ -291,7 +291,7 @@ enum gpu_lost {
 	GPU_LOST_UNKNOWN = 3, /* of a kind that was not asked for */
 	GPU_LOST_DAMAGED = 4, /* buffers that ended in something that is no record */
 	GPU_LOST_UNTIMED = 5, /* it is there, GPU_UNTIMED */
-	GPU_LOST_REFUSED = 6, /* kinds that CUPTI will not tell of */
+	GPU_LOST_REFUSED = 6, /* kinds that CUPTI will not report */
 	GPU_LOST_NAME = 7,    /* kernels whose names found no room */
 	GPU_LOST_BUFFER = 8,  /* buffers that CUPTI wanted and did not get */
 	GPU_LOST_CUBIN = 9,   /* machine code whose lines found no room, or could not be kept */
@@ -358,6 +358,7 @@ struct record_gpu_pc_sum {
 	struct record head;
 	uint64_t samples; /* all, with those below */
 	uint64_t dropped; /* by the GPU, which could not keep up */
-	uint64_t other;   /* of kernels that are not the program's own: no instructions are told */
+	uint64_t
+		other; /* of kernels that are not the program's own: no instructions are reported */
 };
 _Static_assert(sizeof(struct record_gpu_pc_sum) == 24 + 24, "pc sum");

@@ -3,7 +3,7 @@
  * The source lines of a GPU's machine code: of one cubin, as nvcc -lineinfo or -G makes it.
  *
  * Each function of a cubin is a section of its own, from address 0 on; relocations say which one a
- * piece of the line table is of. nvcc tells of inlined functions in the line table itself.
+ * piece of the line table is of. nvcc reports inlined functions in the line table itself.
  *
  * One thread at a time.
  */

@@ -79,7 +79,7 @@ int symbolizer_variables(struct symbolizer *s, const struct module *module,
                          const uint64_t *addresses, size_t count, struct variable *variables,
                          struct error *err);
 
-/* Who is told from now on what is being read, in place of the one in the options. May be NULL. */
+/* Who learns from now on what is being read, in place of the one in the options. May be NULL. */
 void symbolizer_set_progress(struct symbolizer *s,
                              void (*progress)(void *context, const char *what), void *context);
 
@@ -87,7 +87,7 @@ void symbolizer_set_progress(struct symbolizer *s,
  * Tells where the jitdump of PID is, a path that we can open, or FD, borrowed, if that is not -1;
  * the sampler sees it as the mapping of a file called jit-PID.dump. Without this, or if it is not
  * there, it is looked for in the process's maps, if that still runs, and in the JIT directory. To
- * be told again is no news. -1 if there is no memory.
+ * be reported again is no news. -1 if there is no memory.
  */
 int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path, int fd);
 

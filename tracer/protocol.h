@@ -120,7 +120,7 @@ _Static_assert(sizeof(struct protocol_name) == 64, "name");
 
 /*
  * Most processes are short, and files of their own would cost them more than they do: what one
- * without files has to tell of its memory at its end is a struct record_memory that it appends
+ * without files has to report of its memory at its end is a struct record_memory that it appends
  * to a file of its user's, whole. One that cannot make its files appends the same with RECORD_LOST
  * for a type. Its time is the machine's, and its tid is the inode of the PID namespace that the pid
  * is of.

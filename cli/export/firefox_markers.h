@@ -48,7 +48,7 @@ static inline void firefox_markers_at_scope_end(struct firefox_markers *m)
 	firefox_markers_fini(m);
 }
 
-/* What the viewer is told of each kind. */
+/* How the viewer shows each kind. */
 void firefox_put_schemas(struct json *j);
 
 void firefox_put_markers(struct firefox *f, const struct firefox_markers *m,

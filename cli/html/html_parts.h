@@ -22,7 +22,7 @@ struct html {
 	const struct profile *profile;
 	const struct view *view;          /* resolved: the window of the phase */
 	const struct rule_limits *limits; /* NULL: the rules' own */
-	bool whole;      /* the widest of the phases: what is not kept by time is told here */
+	bool whole;      /* the widest of the phases: what is not kept by time is reported here */
 	bool by_process; /* call trees begin with processes: there are several */
 	struct graph_frames *frames;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader of a few lines is told of a run: what is wrong, what costs most, and what to do
- * next. Code hosts, comments of pull requests and language models are such readers.
+ * What a reader of a few lines needs to know about a run: what is wrong, what costs most, and what
+ * to do next. Code hosts, comments of pull requests and language models are such readers.
  *
  * A brief owns its findings and lines, and borrows texts from the profile, which must outlive it.
  * One thread at a time.

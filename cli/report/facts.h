@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What can be told about a run before it begins.
+ * What can be determined about a run before it begins.
  */
 #pragma once
 

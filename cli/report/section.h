@@ -105,7 +105,7 @@ struct section_cell {
 	};
 };
 
-/* How people are told a value. */
+/* How a value is printed for people. */
 enum cell_form {
 	FORM_PLAIN,    /* times in the section's unit, so that they compare by eye */
 	FORM_BESIDE,   /* times in its other unit */

@@ -381,7 +381,7 @@ static double machine_noise(const struct noise_level *noise, const struct diff_i
 	return item->by_clock ? noise->wall : item->kernel ? noise->kernel : noise->own;
 }
 
-// What RUN tells of its time of ITEM, NULL: none, and how sure that is.
+// RUN's time of ITEM (NULL: none), and how sure that is.
 static struct noise_sample sample_of(const struct diff_items *run, const struct diff_item *item)
 {
 	double ns = item ? item->ns : 0;

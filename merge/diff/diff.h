@@ -121,7 +121,7 @@ void diff_free(struct diff *diff);
 
 CLEANUP(diff, struct diff *, diff_free)
 
-/* Whether DIFF_OWNER tells of both sides what DIFF_FUNCTION does not: wall time is known of all
+/* Whether DIFF_OWNER knows of both sides what DIFF_FUNCTION does not: wall time is known of all
    runs, and code ranks by it in one of them. -1 on error. */
 int diff_has_owners(const struct diff_side *base, const struct diff_side *next, struct error *err);
 

@@ -30,7 +30,7 @@
 struct gpu_device {
 	uint32_t name; /* string */
 	uint32_t number;
-	uint32_t process; /* slot; of the first that told of it */
+	uint32_t process; /* slot; of the first that reported it */
 	uint8_t uuid[16];
 	uint64_t memory_bytes, memory_bytes_per_s;
 	uint32_t clock_khz, compute_major, compute_minor, multiprocessors;
@@ -137,7 +137,7 @@ bool gpu_is_empty(const struct gpu *g);
    there is no room. */
 uint32_t gpu_device_of(struct gpu *g, uint32_t process, uint32_t slot, uint32_t number);
 
-/* What RECORD tells of it. NAME: a string. */
+/* What RECORD says about it. NAME: a string. */
 void gpu_know_device(struct gpu *g, uint32_t process, uint32_t slot,
                      const struct record_gpu_device *record, uint32_t name);
 

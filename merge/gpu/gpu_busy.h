@@ -7,8 +7,8 @@
  *	busy        ██████████  ███  ██     the union; of it ▒▒▒▒▒ on two streams at once
  *	gaps                  ··   ··       each with the thread whose work ends it
  *
- * Activities are told late and out of order. So times become final a few seconds behind what was
- * told last. One thread at a time.
+ * Activities are reported late and out of order. So times become final a few seconds behind what
+ *was told last. One thread at a time.
  */
 #pragma once
 

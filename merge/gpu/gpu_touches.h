@@ -7,8 +7,8 @@
  *
  * CUPTI tells faults and moves apart. They belong together if the fault lies in what was moved, or
  * in one of the driver's blocks of 2 MB that this is part of, and was at most a little before; of
- * several the latest. Each may be told first. Some of the latest are remembered. One thread at a
- * time.
+ * several the latest. Each may be reported first. Some of the latest are remembered. One thread at
+ *a time.
  */
 #pragma once
 

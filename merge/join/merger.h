@@ -38,7 +38,7 @@ struct merge_plan {
 	uint32_t timeline; /* that are kept of them, as profile_set_timeline() */
 };
 
-/* FACTS is one of them, or what profile_read_run() tells of it. */
+/* FACTS is one of them, or what profile_read_run() has read of it. */
 void merge_plan_add(struct merge_plan *plan, const struct profile *facts);
 
 struct merger;

@@ -5,7 +5,7 @@
  *
  *	durations   ▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁█▁▁▁▁▁▁▁▁▁█
  *
- * The two are told apart where the variance between them, of logarithms, is largest (N. Otsu, A
+ * The two are distinguished where the variance between them, of logarithms, is largest (N. Otsu, A
  * threshold selection method from gray-level histograms, 1979). They are two if next to nothing is
  *in between, the middle half of either is close together, and both are seen all over the run: slow
  * first ones are a warm-up, and what gets slower drifts. No state: any thread.
@@ -21,10 +21,11 @@ struct length {
 };
 
 struct two_lengths {
-	struct length brief, lengthy; /* counts of 0: there is one length, or none can be told */
-	double limit;                 /* what takes so long, or longer, is lengthy */
-	size_t every; /* each so-many-th is of the rarer length; 0: no fixed distance */
-	size_t rarer; /* index of the first of these */
+	struct length brief,
+		lengthy; /* counts of 0: there is one length, or none can be determined */
+	double limit;    /* what takes so long, or longer, is lengthy */
+	size_t every;    /* each so-many-th is of the rarer length; 0: no fixed distance */
+	size_t rarer;    /* index of the first of these */
 };
 
 /* Of COUNT values in the order in which they were. False if there is no memory. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What repeated measurements of one thing tell of it, whatever their distribution.
+ * What repeated measurements of one thing say about it, whatever their distribution.
  *
  * The interval of the median is that of order statistics: the narrowest pair of values, as far from
  * either end, between which the true median lies with 95 % certainty or more; six values are the

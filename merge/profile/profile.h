@@ -179,7 +179,7 @@ void profile_end_gpu(struct profile *p);
 void profile_add_gpu_pc(struct profile *p, const struct gpu_pc_event *event);
 void profile_add_gpu_pc_sum(struct profile *p, const struct gpu_pc_sum_event *event);
 
-/* All has been told by NOW_NS: wall time is whole. */
+/* All has been reported by NOW_NS: wall time is whole. */
 void profile_end_wall(struct profile *p, uint64_t now_ns);
 
 /* The lowest above *CRC of the cubins that instructions were sampled of. False if there is none. */

@@ -81,7 +81,7 @@ struct profile {
 	struct counts counts;
 	struct sources sources;
 	bool foreign;     /* somebody else may have written it: see profile_trusts_source() */
-	uint64_t last_ns; /* the latest time that was told */
+	uint64_t last_ns; /* the latest time that was reported */
 	uint64_t lost;    /* events that found no memory, or no thread */
 	uint64_t lost_ns; /* what they weighed */
 };

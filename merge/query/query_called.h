@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What cProfile tells of a run: functions of Python, and of C that Python has called, with how
+ * What cProfile reports about a run: functions of Python, and of C that Python has called, with how
  * often they were called, exactly, and how long they took, by samples.
  *
  * Self time is that of a function with the native code below it that is no function of this list;

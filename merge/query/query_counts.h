@@ -65,7 +65,7 @@ struct count_rows {
 	const char *unnamed_module, *unlined_module; /* where most of those are; NULL: none */
 };
 
-/* Whether P tells of instructions, and of nothing else. */
+/* Whether P is a count of instructions, and of nothing else. */
 bool profile_has_counts(const struct profile *p);
 
 /* NULL on error. */

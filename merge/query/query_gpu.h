@@ -228,7 +228,7 @@ enum gpu_call_kind {
  */
 struct gpu_wait {
 	uint64_t span_ns, idle_ns; /* over these devices */
-	uint64_t told_ns;          /* sum of the rows: what stacks tell of idle_ns */
+	uint64_t told_ns;          /* sum of the rows: what stacks say about idle_ns */
 	uint64_t runnable_ns;      /* beside that: the thread waited for a free CPU, which may hit
 	                              any function */
 	struct rows *functions;    /* most first; never NULL */

@@ -12,7 +12,7 @@
  * may be the set-up, too. Functions that are compiled again are the same ones: names are
  * compared without their tier.
  * Only loops are found that come by two places at least, and stay at one of them for three bins of
- * time (BIN_NS): where one line takes all of the time, or turns are faster, none can be told.
+ * time (BIN_NS): where one line takes all of the time, or turns are faster, none can be determined.
  */
 #pragma once
 

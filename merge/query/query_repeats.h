@@ -47,7 +47,7 @@ struct repeat_rows {
 	size_t count;
 };
 
-/* Whether P tells of such runs, and of nothing else. */
+/* Whether P is of such runs, and of nothing else. */
 bool profile_has_repeats(const struct profile *p);
 
 /* No rows if the profile is of no such runs. NULL on error. */

@@ -77,7 +77,7 @@ struct stacks {
 	size_t thread_count;
 	uint32_t depth; /* of the deepest node */
 	struct stack_weight all;
-	bool bytes_left_out; /* allocations are not kept by time: in a window none are told */
+	bool bytes_left_out; /* allocations are not kept by time: in a window none are reported */
 	size_t *owners;      /* [path node - 1]: the node that has its own time; for merge/ alone */
 	struct strings *texts;
 };

@@ -76,7 +76,7 @@ void wait_rows_free(struct wait_rows *rows);
 
 CLEANUP(wait_rows, struct wait_rows *, wait_rows_free)
 
-/* Threads at once that are told apart; from so many on they are told together. */
+/* Threads at once that are distinguished; from so many on they are reported together. */
 #define PARALLEL_MAX 256
 
 /* How many threads of the run were on CPUs at once, and who was there alone. */

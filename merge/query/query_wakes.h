@@ -7,7 +7,7 @@
  *
  * Profiles keep who waited for whom by place (merge/query/query_waits.h) and not wait by wait: of
  * those whom the thread has waited for at that place, it is the one that was not blocked itself
- *when the wait ended; of several, the one that it has waited for most. Nobody is told where none
+ *when the wait ended; of several, the one that it has waited for most. Nobody is named where none
  *was.
  *
  * Waits that are open are remembered, no others. One thread at a time.

@@ -4,7 +4,7 @@
  *
  * The agent's file says which of its code is whose: each provider's is a section of its own
  * (tracer/hooks.ld.in). What several use is the one's whose hook called it. Where a linker knows no
- * such sections, hooks of ops are not told apart.
+ * such sections, hooks of ops are not distinguished.
  */
 #pragma once
 

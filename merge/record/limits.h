@@ -18,7 +18,7 @@
 
 struct run;
 
-#define LIMITS_GROUPS 16    /* groups with a quota that are told apart */
+#define LIMITS_GROUPS 16    /* groups with a quota that are distinguished */
 #define LIMITS_TEXT   12288 /* bytes for all of them */
 
 /* A group with a quota of CPU time. */

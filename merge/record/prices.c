@@ -154,7 +154,7 @@ static struct prices measure_both(const struct prices_request *request)
 	struct costs ours = measure(request);
 	prices.sample = rise(ours.spin, bare.spin) * NS_PER_SEC / SPIN_NS / request->frequency_hz;
 	prices.task = rise(ours.task, bare.task);
-	// What it takes to start a process at all is the price of a task.
+	// The price of a task already holds what starting any process takes.
 	prices.exec = rise(rise(ours.exec, bare.exec), prices.task);
 	return prices;
 }

@@ -120,7 +120,7 @@ void recording_end(struct recording *r, int status, const struct rusage *usage);
    error. */
 int recording_finish(struct recording *r, struct error *err);
 
-/* Names every address; PROGRESS (NULL: nobody) is told what is being read. The samples stay good
+/* Names every address; PROGRESS (NULL: nobody) learns what is being read. The samples stay good
    without names: -1 is for a line in the report. */
 int recording_symbolize(struct recording *r, void (*progress)(void *context, const char *what),
                         void *context, struct error *err);

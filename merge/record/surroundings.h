@@ -9,7 +9,7 @@ struct run;
 
 /*
  * Of the command ARGV, which is over and has mapped MODULES (NULL: that is not known), on the
- * machine that RUN tells of: by what was mapped, by /proc and /sys, and by those variables of our
+ * machine that RUN was on: by what was mapped, by /proc and /sys, and by those variables of our
  * own environment, which ARGV was started with, that change how fast programs are. Takes
  * milliseconds. To be freed; NULL if there is no memory.
  */

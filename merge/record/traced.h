@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TRACED_PATTERNS   64 /* options --trace; more are not told apart */
+#define TRACED_PATTERNS   64 /* options --trace; more are not distinguished */
 #define TRACED_NAMES      4  /* in a line */
 #define TRACED_KNOWN      256
 #define TRACED_NAME_BYTES 80

@@ -207,7 +207,7 @@ static bool find_version_text(struct bytes b, const char *path, bool alone,
 	return false;
 }
 
-// "12.1.105" of "libcudart.so.12.1.105": a single number tells of the interface, not of a version.
+// "12.1.105" of "libcudart.so.12.1.105": a single number is that of the interface, no version.
 static void version_of_name(const char *path, char version[VERSION_BYTES])
 {
 	const char *name = path_base(path), *so = strstr(name, ".so.");

@@ -2,7 +2,7 @@
 /*
  * Which versions of an interpreter, of its packages and of libraries a run has used.
  *
- * All is told by the files that were mapped: their names, the texts that they hold, what an
+ * All is known from the files that were mapped: their names, the texts that they hold, what an
  * installer has left beside them. Nothing of them is run or imported. To be called when the run is
  * over; functions without state.
  */

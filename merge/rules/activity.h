@@ -3,7 +3,7 @@
  * What a program was doing, whatever functions did it: waiting for a mutex, copying memory,
  * compiling a regular expression, forking.
  *
- * A stack is told by the names of its frames. The user's own code ends what its callers in
+ * A stack is recognized by the names of its frames. The user's own code ends what its callers in
  * libraries were doing: a comparison that qsort(3) has called is no sorting. So what is left is
  * between the innermost frame of the user's own, to whom it is charged, and the end of the stack.
  *

@@ -209,7 +209,7 @@ static const char tensor_algebra[] =
 	"aten::baddbmm|aten::matmul|aten::linear";
 static const char tensor_copies[] = "aten::copy_|aten::_to_copy|aten::clone|aten::contiguous";
 
-// Python's files are told by their ends.
+// Python's files are recognized by the ends of their paths.
 static bool ends_with(const char *text, const char *end, size_t length)
 {
 	size_t size = strlen(text);

@@ -7,10 +7,10 @@
  *	train.py:12 <module> > … > convert_frame.py > … > compile_fx.py > … > Popen.communicate
  *	                           it begins here          Inductor's own     g++ > cc1plus
  *
- * Where it begins is told by the functions that activity_of() knows; whose time it is, within that,
- * by the folder of the innermost Python function; a process that was started from there, and has
- * the name of a compiler's program, belongs to it with all that it starts. A program that compiles
- * by trade, as make(1) or a compiler itself, is none of that.
+ * Where it begins is known from the functions that activity_of() knows; whose time it is, within
+ *that, by the folder of the innermost Python function; a process that was started from there, and
+ *has the name of a compiler's program, belongs to it with all that it starts. A program that
+ *compiles by trade, as make(1) or a compiler itself, is none of that.
  */
 #pragma once
 

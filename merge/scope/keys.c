@@ -23,8 +23,8 @@
 //
 //	main  read  __syscall_cancel  __internal_syscall_cancel  __syscall_cancel_arch
 //
-// It is told by these names. Where the library's symbols are not installed, it is what has no name
-// in it, is called in it, and waits, or only calls what does: so is the inside of
+// It is recognized by these names. Where the library's symbols are not installed, it is what has no
+// name in it, is called in it, and waits, or only calls what does: so is the inside of
 // pthread_mutex_lock() and its like, in any version.
 
 struct profile;

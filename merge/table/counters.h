@@ -17,7 +17,7 @@
 struct counter_sums {
 	uint64_t values;  /* that were told; the fields below are of these */
 	uint64_t untold;  /* changes whose value is not known, or is no number */
-	uint64_t last_ns; /* when the last one was told */
+	uint64_t last_ns; /* when the last one was reported */
 	double last, min, max, sum;
 };
 

@@ -9,7 +9,7 @@
  *	                                          ▲ the same moment for all
  *
  * That their ends are one moment tells how far clocks are apart; when each has come tells for whom
- * the others wait. All ranks call them in the same order, so that they are told apart by their
+ * the others wait. All ranks call them in the same order, so that they are distinguished by their
  * place in it. One thread at a time. For the files of merge/ alone.
  */
 #pragma once
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define MEETINGS_MAX   16384u
-#define MEETINGS_LEAST 3 /* that tell of clocks */
+#define MEETINGS_LEAST 3 /* from which clocks can be compared */
 
 struct meeting {
 	uint32_t op;      /* string */

@@ -4,7 +4,7 @@
  * package whose libraries allocate.
  *
  * A curve has bins of time, each with the most that there was in it, so that no peak is lost; where
- * they do not suffice, pairs become one. Until a curve is told something new, what it was told last
+ * they do not suffice, pairs become one. Until a curve learns something new, what it learned last
  * holds. Plain values, no memory but their own. One thread at a time.
  */
 #pragma once

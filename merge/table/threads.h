@@ -91,7 +91,7 @@ bool threads_add_thread(struct threads *t, struct strings *strings,
 /* False if the thread is not known. */
 bool threads_end_thread(struct threads *t, const struct thread_end *end);
 
-/* It is as if the thread NUMBER had never been told of. */
+/* It is as if the thread NUMBER had never been there. */
 void threads_hide(struct threads *t, uint32_t number);
 
 /* The slot of the living thread NUMBER; 0 if there is no such thread. */

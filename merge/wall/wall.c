@@ -202,7 +202,7 @@ static void bound_bins(struct wall *w)
 		wall_widen(w);
 }
 
-// Nobody waits for H any more: who is told late of its end has been.
+// Nobody waits for H any more: whose wait is reported late has ended before.
 static bool is_over(const struct wall *w, const struct history *h)
 {
 	return h->ended && !h->raw.count && !h->pieces.count && h != w->root &&

@@ -5,8 +5,8 @@
  * At each instant a thread runs, wants a CPU, or is blocked; if it is known which other thread it
  * is blocked on, then what that one does in the meantime is what it waits for, recursively. The
  * wall share of a call path is how long the first thread of the run, seen so, was in it. The shares
- * of all paths sum to that thread's life. They are told as what differs from that: parts that stand
- * for its waits, and the parts of its waits that they stand for.
+ * of all paths sum to that thread's life. They are reported as differences from that: parts that
+ *stand for its waits, and the parts of its waits that they stand for.
  *
  *	main    ████▒▒▒▒▒▒▒▒▒▒▒▒▒██      ▒ blocked on worker     wall: main 6, worker 8,
  *	worker      ████░░░░░████        ░ blocked on flush            flush 5
@@ -86,7 +86,7 @@ struct wall_part {
 
 typedef void wall_told(void *context, const struct wall_part *part);
 
-/* What else is told as it passes, so that a window of the run has it, too. KEY is of which: */
+/* What else is reported as it passes, so that a window of the run has it, too. KEY is of which: */
 enum wall_series {
 	WALL_BUSY,       /* one more than the threads that were on CPUs at once */
 	WALL_WANTED,     /* 1: see struct wall_busy */
@@ -163,7 +163,7 @@ void wall_free(struct wall *w); /* NULL is fine */
 CLEANUP(wall, struct wall *, wall_free)
 
 /* Processes and threads, by numbers that are not used again; PARENT 0: none of ours. The first
-   thread that is told is that of the run. TAG is handed on with the parts that are its. */
+   thread that is reported is that of the run. TAG is handed on with the parts that are its. */
 void wall_process(struct wall *w, uint32_t number, uint32_t parent);
 void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag, uint64_t time_ns);
 void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns);

@@ -203,7 +203,7 @@ struct history {
 #define CHILDREN_KEPT 8
 struct process {
 	uint32_t number, parent;
-	uint32_t first_thread; /* 0: none was told */
+	uint32_t first_thread; /* 0: none was reported */
 	/* Its children that ended last, by their first threads, and when: the last one is behind
 	   the others. */
 	struct {
@@ -212,7 +212,7 @@ struct process {
 	} ended[CHILDREN_KEPT];
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
-	bool tells_waits;      /* it has told of one */
+	bool tells_waits;      /* it has reported one */
 	uint64_t signalled_ns; /* when it was sent a signal last */
 };
 
@@ -347,14 +347,14 @@ bool wall_may_wake(const struct history *v, const struct history *h,
 /* Who may have ended the wait of H that ends at AT_NS; 0: nobody. */
 uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, uint64_t at_ns);
 
-/* Which child's end the wait of H from FROM_NS to TO_NS was for, as far as is told by now; 0: none
+/* Which child's end the wait of H from FROM_NS to TO_NS was for, as far as is known by now; 0: none
    is known. */
 uint32_t wall_ended_child(const struct wall *w, const struct history *h, uint64_t from_ns,
                           uint64_t to_ns);
 
 /* wall_resolve.c */
 
-/* H was in RAW, after all that it was told of before. */
+/* H was in RAW, after all that was reported of it before. */
 void wall_add_raw(struct wall *w, struct history *h, const struct raw *raw);
 
 /* Resolves what can be by now; FORCE: all, and who is not known by now stays so. */
@@ -371,7 +371,7 @@ void wall_take_out_woken(struct wall *w);
 /* The node of the wait of H that RAW is, or is a part of; 0: it has no stack. */
 uint32_t wall_node_of_wait(const struct history *h, const struct raw *raw);
 
-/* H waited for HOLDER (0: unknown) in the part FROM_NS to TO_NS of RAW. TIMES: what was told of
+/* H waited for HOLDER (0: unknown) in the part FROM_NS to TO_NS of RAW. TIMES: what was reported of
    that; NULL: nothing. GUESSED: it is not known that it was HOLDER. Returns the edge's number; 0 if
    there are too many. */
 uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct raw *raw,
@@ -387,7 +387,7 @@ uint32_t wall_count_spin(struct wall *w, struct history *h, uint32_t node, const
 
 /* How a part came into a thread's history. */
 struct origin {
-	bool own;     /* it is told of that thread already */
+	bool own;     /* it has been reported to that thread already */
 	uint32_t via; /* see struct piece */
 };
 

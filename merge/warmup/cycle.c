@@ -271,8 +271,8 @@ static bool is_blurred(const struct finder *f, uint32_t first, uint32_t end)
 	return false;
 }
 
-// Where a phase grows from nothing, the first of its cycles cannot be told apart, and seem to be a
-// long one: that, and those in which it is hardly seen, are left out. Returns how many are left.
+// Where a phase grows from nothing, the first of its cycles cannot be distinguished, and seem to be
+// a long one: that, and those in which it is hardly seen, are left out. Returns how many are left.
 static size_t leave_blurred(const struct finder *f, uint32_t *starts, size_t count)
 {
 	size_t blurred = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the agents' own samples, and what they tell of Python, to events.
+ * From the agents' own samples, and what they report of Python, to events.
  *
  * RECORD must be sound (tracer/reader/reader.h); events borrow from it.
  */

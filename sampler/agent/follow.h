@@ -35,8 +35,8 @@ void follow_begin(struct follow *f, uint64_t now_ns);
 /* RECORD is sound (record_is_sound()); events may point into it until the next call. */
 void follow_record(struct follow *f, const struct record *record);
 
-/* All records that are older than READ_UNTIL_NS have been given. GONE is told of each process that
-   is no more. */
+/* All records that are older than READ_UNTIL_NS have been given. GONE is called for each process
+   that is no more. */
 void follow_end(struct follow *f, uint64_t read_until_ns, void (*gone)(void *context, uint32_t pid),
                 void *context);
 

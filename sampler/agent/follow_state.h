@@ -39,7 +39,7 @@ struct follow_proc {
 	size_t task_count, task_capacity;
 	uint64_t image; /* see struct proc_stat; 0: not known yet */
 	bool waiting;   /* has not exec'd the target yet */
-	bool agent;     /* tells of its own threads and samples */
+	bool agent;     /* reports its own threads and samples */
 	bool told;
 	bool exec_by_look; /* a look has found that it exec'd, and no agent has spoken since */
 	uint64_t start_ns;

@@ -30,7 +30,7 @@ struct event_sample {
 	uint32_t kernel_count;
 	int32_t syscall; /* probes: the system call it is blocked in; -1: none or unknown */
 	bool by_agent;   /* taken by the process itself */
-	const struct python_chain *python; /* its Python frames; NULL: none are told */
+	const struct python_chain *python; /* its Python frames; NULL: none are reported */
 };
 
 struct event_map {
@@ -48,7 +48,7 @@ struct event_op {
 	uint32_t op;
 	uint32_t domain; /* domain_id of the op, base/op.h */
 	bool call;       /* it is a call of a function: it ends with a frame */
-	bool told;       /* and who tells of it knows when that has been left */
+	bool told;       /* and who reports it knows when that has been left */
 	bool forwards;   /* it may be begun anew by itself, for the same call */
 	bool python;     /* it is a call of a function of Python's, by the last of CHAIN */
 	uint32_t flags;
@@ -86,7 +86,7 @@ struct event_op_count {
 
 struct event_alloc {
 	uint64_t address, bytes, weight_bytes;
-	bool untracked; /* its free will not be told */
+	bool untracked; /* its free will not be reported */
 	struct event_sample at;
 };
 

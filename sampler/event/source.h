@@ -9,7 +9,7 @@
  *	FORK  → the child process or thread; before anything else of it, if seen at all
  *	EXEC  → the process is another program: its mappings are gone
  *	MAP   → executable memory; before the samples in it, if seen at all
- *	UNMAP → it is gone. Need not be told where a MAP of what came after it will be
+ *	UNMAP → it is gone. May be left out where a MAP of what came after it follows
  *	SAMPLE, SWITCH, THREAD (a name), LOST
  *	OP_*, ALLOC, FREE, MEMORY from rung 3, where they come with the samples
  *	EXIT  → one for every thread that it reported; the last one ends the process

@@ -64,8 +64,8 @@ struct op_stack {
 	size_t count, capacity;
 	size_t calls; /* those among them that end with a frame, and are not told */
 	size_t told;  /* the same, told */
-	/* Of calls that were told and have ended: whose last instructions may be sampled yet, and
-	   whose frames are there while an exception goes on from them. */
+	/* Of calls that were reported and have ended: whose last instructions may be sampled yet,
+	   and whose frames are there while an exception goes on from them. */
 	struct op_return ended[OP_ENDED];
 	size_t ended_count;
 	const struct codes *codes; /* borrowed: what open_op.chain is a number of; NULL: none */

@@ -426,8 +426,8 @@ static void drop_hung_up(struct perf_source *s)
 	}
 }
 
-// Reaches the inherited events too. Waits that switches without samples begin are looked at, and of
-// those that end without a wakeup is told what is known without that.
+// Reaches the inherited events too. Without samples of switches waits are looked at instead, and
+// without wakeups it is inferred who ended them.
 static void change_events(struct perf_source *s, enum perf_storm_change change, bool wakeups)
 {
 	unsigned long request =

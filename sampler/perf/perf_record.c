@@ -98,7 +98,7 @@ static enum perf_verdict decode_wakeup(const struct perf_wakeup_format *format, 
 	const uint8_t *raw = cursor_take(b, size);
 	if (!raw || b->bad)
 		return PERF_RECORD_DAMAGED;
-	// The text that tells of it may be another kernel's: that is no reason to see nothing more.
+	// The format may be another kernel's: that is no reason to see nothing more.
 	return perf_wakeup_read(format, raw, size, &out->waking) ? PERF_RECORD_EVENT
 	                                                         : PERF_RECORD_SKIP;
 }

@@ -19,7 +19,7 @@
 struct perf_wakeup_format {
 	uint64_t id; /* of the tracepoint: perf_event_attr.config */
 	uint32_t pid_offset, flags_offset;
-	bool has_flags; /* it is told whether it was in an interrupt */
+	bool has_flags; /* whether it was in an interrupt is known */
 };
 
 /* False if TEXT, LENGTH bytes, is not the format of such a tracepoint. */

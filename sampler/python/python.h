@@ -85,7 +85,7 @@ uint32_t python_add_read(struct python *p, struct codes *codes,
 /* Which function of the registry has NUMBER; 0: it was not told. */
 uint32_t python_code_of(const struct python *p, uint32_t number);
 
-/* A chain of callers: false if there is no memory. What was told first counts. */
+/* A chain of callers: false if there is no memory. What was reported first counts. */
 bool python_add_chain(struct python *p, struct codes *codes,
                       const struct event_python_chain *event);
 

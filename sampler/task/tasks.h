@@ -39,7 +39,7 @@ struct process {
 	uint64_t maps_wait_ns;
 	uint32_t live_threads;
 	uint64_t samples;       /* on-CPU samples seen */
-	bool kernel_told;       /* one of them told of kernel time that other samples miss */
+	bool kernel_told;       /* one of them reported kernel time that other samples miss */
 	struct op_sites sites;  /* where its ops are begun */
 	struct patches patches; /* what its agent has changed */
 	struct python python;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CUDA's calls, by the numbers under which what they cause is told later.
+ * CUDA's calls, by the numbers under which what they cause is reported later.
  *
  * Kept until CORRELATIONS_MAX or more others have come, so that memory is bounded: a GPU's queue
  * holds some thousands. One thread at a time.

@@ -125,9 +125,10 @@ static void keep_grid(struct cpu_account *cpu, uint64_t clock_ns, uint64_t perio
 	cpu->clock_ns = clock_ns;
 }
 
-// Time since the last sample that was in the kernel, whatever the agent tells of it. Where threads
-// take turns, a tick in the kernel ends many a turn, and the next one begins after it: ticks are
-// too few then. Timers that are late, or another thread's, never let as many periods pass.
+// Time since the last sample that was in the kernel, whatever the agent reports of it. Where
+// threads take turns, a tick in the kernel ends many a turn, and the next one begins after it:
+// ticks are too few then. Timers that are late, or another thread's, never let as many periods
+// pass.
 static uint64_t surely_kernel(const struct cpu_account *cpu, uint64_t clock_ns, uint64_t period_ns)
 {
 	bool switched = cpu->seen_ns && !cpu->clock_ns;

@@ -52,7 +52,7 @@ struct cpu_account_rules {
 	bool estimated;      /* in its sums: switches come late, and lie about where they were */
 	bool kernel_samples; /* samples see kernel time themselves */
 	uint64_t period_ns;  /* CPU time from sample to sample */
-	uint64_t loss_ns;    /* time of the last record that told of a loss; 0: none */
+	uint64_t loss_ns;    /* time of the last record that reported a loss; 0: none */
 };
 
 /* The thread's exact CPU time by NOW_NS. */

@@ -26,14 +26,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a process's ops some are only counted, and told of a little after its end. */
+/* Of a process's ops some are only counted, and reported a little after its end. */
 #define TRACKER_ENDED 256
 
 struct tracker_ended {
 	uint32_t pid, number;
 };
 
-/* A thread is waited for, and ends: it is told of when the wait has ended. */
+/* A thread is waited for, and ends: its end is reported when the wait has ended. */
 #define TRACKER_ENDED_THREADS 1024
 
 struct tracker_ended_thread {

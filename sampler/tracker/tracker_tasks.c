@@ -61,7 +61,7 @@ static void rename_thread(struct thread *thread, const char *name)
 
 static void begin_thread(struct tracker *t, struct thread *thread, uint64_t time_ns, bool running)
 {
-	announce_thread(t, thread, time_ns); // before it is told what it does
+	announce_thread(t, thread, time_ns); // before what it does is reported
 	if (t->off_cpu)
 		off_cpu_begin(t->off_cpu, thread, time_ns);
 	if (t->off_cpu && running)

@@ -548,7 +548,7 @@ static size_t find_callers(struct unwinder *u, const struct last_stack *last, ui
 	// The innermost frame had no callee then: it has not called what was cut.
 	if (u->cut_sp)
 		return last_stack_find(last, u->cut_sp, 1, time_ns);
-	// Where the frame ends is told by memory that was not seen. It is as large as it was.
+	// Where the frame ends stands in memory that was not copied. It is as large as it was.
 	size_t index = last_stack_find(last, u->sps[count - 2], 0, time_ns);
 	if (index + 1 >= last->count ||
 	    !is_same_function(u, &frames[count - 2], &last->frames[index]))

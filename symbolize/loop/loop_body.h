@@ -2,7 +2,7 @@
 /*
  * One loop, and what registers hold in it.
  *
- * Values are told by what registers held when the iteration began: "rax + 8 * rcx + 16", or
+ * Values are expressed by what registers held when the iteration began: "rax + 8 * rcx + 16", or
  * something that depends on these. So is what a register holds for the next iteration, which shows
  * what advances by how much.
  *

@@ -888,8 +888,8 @@ Test(wall, a_wait_that_nobody_looked_at_is_like_one_that_somebody_has)
 	}
 }
 
-// Thread 1 waits for 10 ms, which it tells of and nobody looked at, runs for 1 ms and wants a CPU
-// for 20 ms. Only later it is known where.
+// Thread 1 waits for 10 ms, which it reports and nobody looked at, runs for 1 ms and wants a CPU
+// for 20 ms. Where it did so is known only later.
 Test(wall, wanting_a_cpu_is_not_a_wait_that_nobody_looked_at)
 {
 	two_run();

@@ -78,7 +78,7 @@ static inline bool agent_samples(const struct agent *a)
 	return a->config.frequency_hz != 0;
 }
 
-/* Whether it also tells of processes, threads and mappings; else it samples only the kernel. */
+/* Whether it also reports processes, threads and mappings; else it samples only the kernel. */
 static inline bool agent_tells(const struct agent *a)
 {
 	return agent_samples(a) && !a->config.kernel_only;
@@ -99,12 +99,12 @@ bool agent_attach(struct agent *a);
  */
 struct record *agent_reserve(const struct agent *a, struct lane *lane, uint16_t type, size_t size);
 
-/* Executable mappings that have not been told yet. */
+/* Executable mappings that have not been reported yet. */
 void agent_write_maps(struct agent *a);
 
 /*
- * Before and after the program unloads an object. What goes away is told as it was, and that it is
- * gone, as the next object may come to lie in its place. Not for handlers.
+ * Before and after the program unloads an object. What goes away is reported as it was, and that it
+ * is gone, as the next object may come to lie in its place. Not for handlers.
  */
 void agent_before_unload(struct agent *a);
 void agent_after_unload(struct agent *a);

@@ -18,12 +18,12 @@
 struct config {
 	uint32_t frequency_hz; /* 0: no samples are taken here */
 	uint32_t stack_bytes;  /* a multiple of 8 */
-	bool kernel_only;   /* another samples user code: only what ticks in the kernel is told */
-	uint32_t python_hz; /* processes with a Python interpreter sample themselves; 0: not for
-	                       that */
-	uint32_t ops;       /* providers that are on: bits 1 << enum op_provider */
-	bool count_calls;   /* of Python functions */
-	bool waits;         /* for locks and other threads */
+	bool kernel_only; /* another samples user code: only what ticks in the kernel is reported */
+	uint32_t python_hz;     /* processes with a Python interpreter sample themselves; 0: not for
+	                           that */
+	uint32_t ops;           /* providers that are on: bits 1 << enum op_provider */
+	bool count_calls;       /* of Python functions */
+	bool waits;             /* for locks and other threads */
 	uint32_t malloc_bytes;  /* of allocations for each that is sampled; 0: none are looked at */
 	uint32_t gpu;           /* enum protocol_gpu */
 	uint32_t launches;      /* enum protocol_launches */

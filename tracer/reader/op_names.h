@@ -32,7 +32,7 @@ uint64_t op_names_refused(const struct op_names *n);
 typedef void op_names_visit(void *context, const struct record *record);
 
 /*
- * What record HEAD needs to be told before it: RECORD_OP_NAME for its name ID, unless that has
+ * What record HEAD needs to be reported before it: RECORD_OP_NAME for its name ID, unless that has
  * been told, and for the names which that one names. Time and pid are HEAD's.
  */
 void op_names_tell(struct op_names *n, uint32_t id, const struct record *head,

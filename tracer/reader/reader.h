@@ -32,8 +32,8 @@ CLEANUP(reader, struct reader *, reader_free)
 int reader_find_owners(struct reader *r, struct error *err);
 
 /*
- * Looks for new files and rings, and what short processes have told of their memory. Call before
- * each round of reader_next().
+ * Looks for new files and rings, and what short processes have reported of their memory. Call
+ * before each round of reader_next().
  */
 void reader_poll(struct reader *r);
 

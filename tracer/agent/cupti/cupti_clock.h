@@ -2,7 +2,7 @@
 /*
  * CUPTI's times as CLOCK_MONOTONIC.
  *
- * CUPTI asks us for the time where it lets itself be told whom to ask, and gives all of its own in
+ * CUPTI asks us for the time where it can be given a clock, and gives all of its own in
  * that clock. Where it does not, its clock (CLOCK_REALTIME, which may be set) is read together with
  * ours now and then, and times between two readings are put on the line through both:
  *
@@ -26,7 +26,7 @@ struct cupti_fit {
 		to; /* equal: one reading so far; zeroed: the clocks are one */
 };
 
-/* The clock that CUPTI is told to ask. */
+/* The clock that CUPTI is to ask. */
 uint64_t cupti_clock_now(void);
 
 /* Reads both clocks; the last reading becomes the first if it was a while ago. */

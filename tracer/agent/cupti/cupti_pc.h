@@ -7,7 +7,7 @@
  *	now and then    ──► what there is becomes RECORD_GPU_PCs
  *	module loaded, context about to go, end ──► the same, with what CUPTI held back
  *
- * The GPU's driver lets only some do that: who may not is told so once, and all else goes on.
+ * The GPU's driver lets only some do that: who may not learns so once, and all else goes on.
  * A context is worked on by one thread at a time; others pass by, and wait only for one that is
  * about to go.
  */

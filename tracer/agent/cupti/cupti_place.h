@@ -22,7 +22,7 @@ void cupti_place_start(void);
 
 /*
  * HERE, which is the hook's, becomes that of FUNCTION, of the runtime's or the driver's. A runtime
- * that is linked into the program is told apart by what is not there: a frame of libcudart.so.
+ * that is linked into the program is distinguished by what is not there: a frame of libcudart.so.
  * False: it is not known, and HERE is as it was.
  */
 bool cupti_place_find(const char *function, bool runtime, struct op_here *here);

@@ -23,11 +23,11 @@ struct cupti_session {
 	bool live;        /* atomic: CUPTI may be called */
 	bool fitted;      /* it keeps a clock of its own */
 	bool nodes;       /* of graphs each kernel is told, not the launch as a whole */
-	void *subscriber; /* NULL: we are not told of calls */
+	void *subscriber; /* NULL: we are not notified of calls */
 	uint64_t kinds;   /* that are enabled for us: bits 1 << enum cupti_kind */
 	uint32_t pid;
 	struct cupti_bounds bounds; /* of the library */
-	uint32_t calls;             /* functions that we are told of */
+	uint32_t calls;             /* functions that we are notified of */
 };
 extern struct cupti_session cupti_session;
 
@@ -53,8 +53,8 @@ bool cupti_session_is_live(void);
 bool cupti_session_holds(uintptr_t address);
 
 /*
- * Subscribes, and has us told of the calls that are wanted. Returns CUPTI's result; OTHER (at least
- * CUPTI_OTHER_NAME_MIN bytes) becomes the name of who was first, or "".
+ * Subscribes, and has CUPTI notify us of the calls that are wanted. Returns CUPTI's result; OTHER
+ * (at least CUPTI_OTHER_NAME_MIN bytes) becomes the name of who was first, or "".
  */
 int cupti_session_subscribe(char *other, size_t size);
 void cupti_session_unsubscribe(void);

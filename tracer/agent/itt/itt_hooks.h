@@ -82,7 +82,8 @@ extern itt_function *itt_theirs[ITT_HOOKS]; /* atomic */
 /* What the user's collector has for this call, as a function of TYPE; NULL if nothing. */
 #define ITT_THEIRS(type, id) ((type *)__atomic_load_n(&itt_theirs[ITT_HOOK_##id], __ATOMIC_ACQUIRE))
 
-/* Only what is told as it happens can be placed: a clock of the program's own we do not know. */
+/* Only what is reported as it happens can be placed: a clock of the program's own we do not know.
+ */
 static inline bool itt_is_now(const void *clock, uint64_t time)
 {
 	return !clock && (time == 0 || time == ITT_TIME_NONE);

@@ -13,7 +13,7 @@
  *
  * Slots are kept in pages that the kernel wipes in a forked child: its first
  * call finds all marks at 0, and begins anew. The slot of a thread that is gone
- * goes to another; what was counted there and not told is told by anyone.
+ * goes to another; what was counted there and not reported, any thread reports.
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct memory_thread {
 	uint64_t told_ns;
 	int64_t step;          /* of live bytes, that the process is not told */
 	int64_t published;     /* atomic: of totals, what the process takes for live */
-	struct op_memory told; /* of totals: what the collector has been told */
+	struct op_memory told; /* of totals: what was reported to the collector */
 	struct poisson poisson;
 	uint32_t shift; /* of the budget, when the next sample was drawn */
 	uint32_t tid;   /* atomic; 0: wiped, or free */

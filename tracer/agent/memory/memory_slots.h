@@ -4,7 +4,7 @@
  * their peak.
  *
  * A thread tells the process of its live bytes when they have changed by a step, so that threads
- * do not wait for each other's cache lines. The peak is told to within a 512th of it, or to within
+ * do not wait for each other's cache lines. The peak is exact to within a 512th of it, or to within
  * MEMORY_STEP_BYTES for each thread if that is more. Any thread may call these, also in handlers:
  * nothing waits.
  */
@@ -29,7 +29,8 @@ struct op_memory memory_slots_take_extra(void);
 /* All that is counted anywhere, as one part. The threads that still run lose nothing by it. */
 struct op_memory memory_slots_take_rest(void);
 
-/* The process is told what T has; in the second case if that is a step from what it knows. */
+/* T's counts are added to the process's; in the second case if that is a step from what it knows.
+ */
 void memory_slots_publish(struct memory_thread *t);
 void memory_slots_publish_if_due(struct memory_thread *t);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NVTX events that are told afterwards, with times of their own: of a device, or by a program that
- * batches them.
+ * NVTX events that are reported afterwards, with times of their own: of a device, or by a program
+ * that batches them.
  *
  * Where they were is not known any more, so a range is counted, with the time that it took as far
  * as the program tells how fast its clock ticks. Of any other one there is a mark.

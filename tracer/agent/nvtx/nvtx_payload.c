@@ -73,7 +73,7 @@ static bool is_text(uint64_t type)
 	return type == NVTX_TYPE_STRING || type == NVTX_TYPE_STRING_UTF8;
 }
 
-// Of one element; 0 if it cannot be told.
+// Of one element; 0 if it is not known.
 static uint64_t element_bytes(const struct nvtx_domain *domain, uint64_t type)
 {
 	if (type <= NVTX_TYPE_TID64)

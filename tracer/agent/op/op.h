@@ -19,7 +19,7 @@
  *
  * What is written about an op is all or nothing: a BEGIN is written only where
  * room is left for the ENDs of all that is open. An op without one is counted
- * with its name (names_count()), and its time is told to the op around it, so
+ * with its name (names_count()), and its time is reported to the op around it, so
  * that calls, total and self time stay exact.
  *
  *	[ring: … BEGIN a  BEGIN b  END b …  | room owed to END a ]
@@ -64,14 +64,15 @@ struct op_memory {
 
 /*
  * What the calling thread's tensors have taken and given back, where the PyTorch provider counts:
- * what its ops are told of, instead of all that was allocated.
+ * what its ops are charged with, instead of all that was allocated.
  */
 struct op_bytes {
 	uint64_t allocated, freed;
 };
 extern __thread struct op_bytes op_tensors __attribute__((tls_model("initial-exec")));
 
-/* The same for memory of GPUs, which ops of all providers are told of; by op_use_devices() alone.
+/* The same for memory of GPUs, which ops of all providers are charged with; by op_use_devices()
+ * alone.
  */
 extern __thread struct op_bytes op_devices __attribute__((tls_model("initial-exec")));
 
@@ -209,7 +210,7 @@ void op_begin_alone(struct op_thread *t, uint32_t owner, uint32_t name, struct o
                     const struct op_details *d);
 
 /*
- * The same for one whose end is told apart by what its begin returned: 0 if it was only counted,
+ * The same for one whose end is distinguished by what its begin returned: 0 if it was only counted,
  * and has no end. FLAGS: OP_RETURNED, or 0 for one that was found to be over.
  */
 uint64_t op_begin_call(struct op_thread *t, uint32_t name, struct op_here here);
@@ -252,7 +253,7 @@ void op_say(const char *text);
 
 /* The calling thread's; NULL: it has had no op. */
 extern __thread struct op_thread *op_own __attribute__((tls_model("initial-exec")));
-extern uint32_t *op_witness; /* the process's generation; 0 in a child that nobody has told of */
+extern uint32_t *op_witness; /* the process's generation; 0 in a child that nobody has reported */
 
 struct op_thread *op_enter_slowly(void);
 

@@ -25,5 +25,5 @@ static inline uint32_t op_spread(uint64_t address, int bits)
 /* What is open in T is closed: OP_LEFT_OPEN. */
 void op_close_all(struct op_thread *t);
 
-/* A forked child has told of no stack yet. */
+/* A forked child has reported no stack yet. */
 void op_forget_sites(void);

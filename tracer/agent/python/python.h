@@ -6,10 +6,10 @@
  * What is read there may yet be half made (a call that is just beginning), so
  * every address is checked before it is read: the thread's own stack and the
  * interpreter's stack of frames are known, all else the kernel is asked about.
- * Code objects have numbers; what one is, is told before the first frame of it.
+ * Code objects have numbers; what one is, is reported before the first frame of it.
  *
  *	python_look()          whenever something was loaded, outside handlers
- *	  found ──► python_walk()    in handlers: tells of the interpreter first, and
+ *	  found ──► python_walk()    in handlers: reports the interpreter first, and
  *	                             checks it as soon as it is initialized
  */
 #pragma once
@@ -41,7 +41,7 @@ bool python_is_there(void);
 
 /*
  * The chain of the calling thread, whose stack pointer is or was (in its handler) SP, at most MAX
- * frames; the interpreter and new code objects are told into LANE first. 0 frames: no Python on
+ * frames; the interpreter and new code objects are reported into LANE first. 0 frames: no Python on
  * this thread.
  */
 void python_walk(struct agent *a, struct lane *lane, uintptr_t sp, struct python_chain *chain,
@@ -55,8 +55,9 @@ void python_walk_interrupted(struct agent *a, struct lane *lane, const void *con
 /* Room for a chain of PYTHON_FRAMES_MAX frames, LANE's own. NULL: none to be had. For handlers. */
 struct python_chain *python_scratch(struct lane *lane);
 
-/* The process does not sample itself any more: told into LANE, if anything was told before. */
+/* The process does not sample itself any more: reported into LANE, if anything was reported before.
+ */
 void python_end(const struct agent *a, struct lane *lane);
 
-/* In a forked child: its rings are new, so all is to be told again. */
+/* In a forked child: its rings are new, so all is to be reported again. */
 void python_fork(void);

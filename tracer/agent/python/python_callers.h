@@ -20,7 +20,7 @@ struct op_thread;
 /* The program has begun. */
 void python_callers_start(struct agent *a);
 
-/* All are to be told again. */
+/* All are to be reported again. */
 void python_callers_fork(void);
 
 /*

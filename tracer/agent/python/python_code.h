@@ -32,10 +32,10 @@ uint32_t python_code_number(const struct python_runtime *r, struct guard *g, str
 /* The same number, told or not: for callers that see to that later. */
 uint32_t python_code_find(const struct python_runtime *r, struct guard *g, uintptr_t code);
 
-/* Whether the function of this number has been told in this process. */
+/* Whether the function of this number has been reported in this process. */
 bool python_code_is_told(uint32_t number);
 
 #define PYTHON_CODES_MAX ((uint32_t)1 << 17) /* numbers are from 1 to this one */
 
-/* All are to be told again. */
+/* All are to be reported again. */
 void python_code_fork(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Begins and ends of calls of Python's functions, as the interpreter tells of them: also each time
+ * Begins and ends of calls of Python's functions, as the interpreter reports them: also each time
  * that a generator goes on, and stops.
  *
  * By sys.monitoring from CPython 3.12 on, which is asked no more about functions that nobody wants;
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 struct python_listener {
-	/* A call of CODE begins, or ends. False: this one need not be told of CODE again. */
+	/* A call of CODE begins, or ends. False: CODE need not be reported to this one again. */
 	bool (*begins)(py_object code, struct op_here here);
 	bool (*ends)(py_object code); /* NULL: ends are of no interest */
 	/* The same of C functions that code calls: a PyCFunction or, from 3.12 on, a method

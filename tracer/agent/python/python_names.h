@@ -5,7 +5,7 @@
  *
  * What modules and types hold is walked through, each C function that is new is told, with the
  * address where it begins. One that goes by several names (all functions of a library that makes
- * them at run time begin in one place) is told to have none.
+ * them at run time begin in one place) is reported to have none.
  */
 #pragma once
 

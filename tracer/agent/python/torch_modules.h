@@ -23,5 +23,5 @@ uint32_t torch_modules_number(const struct agent *a, struct lane *lane, uintptr_
    that they hold. */
 void torch_modules_ask(struct agent *a);
 
-/* All are to be told again. */
+/* All are to be reported again. */
 void torch_modules_fork(void);

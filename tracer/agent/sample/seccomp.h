@@ -22,7 +22,7 @@ struct seccomp_call {
 };
 
 /* What the COUNT instructions of PROGRAM make of CALL: SECCOMP_RET_*, with the data. False: that
-   cannot be told. */
+   cannot be determined. */
 bool seccomp_verdict(const struct sock_filter *program, size_t count,
                      const struct seccomp_call *call, uint32_t *verdict);
 

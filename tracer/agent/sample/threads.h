@@ -70,7 +70,7 @@ bool threads_are_hushed(void);
  */
 void threads_leave_to_tracer(void);
 
-/* What that says, once there are ops, where threads_start() was told so. */
+/* What that says, once there are ops, where threads_start() was asked to. */
 void threads_say_traced(void);
 
 /*

@@ -27,7 +27,7 @@ void trap_stop(void);
 void trap_pause(void);
 void trap_resume(void);
 
-/* Whether ticks in the kernel are told of, too: on the way back to user code. */
+/* Whether ticks in the kernel are reported, too: on the way back to user code. */
 bool trap_sees_kernel(void);
 
 /* False if the program has got at the descriptors, and so there are no ticks any more. */

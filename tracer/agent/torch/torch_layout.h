@@ -36,7 +36,7 @@ size_t torch_layout_inputs(const struct torch_layout *l, const void *function, u
 /* Learns from one more op; one thread at a time. */
 void torch_layout_learn(struct torch_layout *l, const void *function, size_t count);
 
-/* Whether inputs can be told. */
+/* Whether inputs can be determined. */
 static inline bool torch_layout_is_known(const struct torch_layout *l)
 {
 	return __atomic_load_n(&l->sizes, __ATOMIC_ACQUIRE) != 0;

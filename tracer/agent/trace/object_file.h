@@ -20,7 +20,7 @@ struct object_file object_file_map(const char *path);
 void object_file_unmap(struct object_file *file);
 
 /*
- * Where the debug information is, by the build-id of the object that INFO tells of:
+ * Where the debug information is, by the build-id of the object that INFO describes:
  * "/usr/lib/debug/.build-id/ab/cdef.debug". False if it has none.
  */
 bool object_file_debug_path(const struct dl_phdr_info *info, char *path, size_t size);

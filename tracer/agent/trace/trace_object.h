@@ -28,7 +28,7 @@ struct trace_patcher {
 	bool safe; /* no thread can be running the object's code */
 };
 
-/* Looks through the object that INFO tells of, which lies at PATH, and patches what is wanted. */
+/* Looks through the object that INFO describes, which lies at PATH, and patches what is wanted. */
 void trace_object_patch(const struct trace_patcher *p, const struct dl_phdr_info *info,
                         const char *path, struct trace_object *object);
 

@@ -2,9 +2,9 @@
 /*
  * What threads wait for, and who holds it or wakes them.
  *
- * A wait is told when it has ended, in one RECORD_WAIT, if it has lasted. While anybody waits at an
- * address, whoever takes what is there, or wakes those who wait, notes that in the history of that
- * address, as the owner changes within a wait:
+ * A wait is reported when it has ended, in one RECORD_WAIT, if it has lasted. While anybody waits
+ *at an address, whoever takes what is there, or wakes those who wait, notes that in the history of
+ *that address, as the owner changes within a wait:
  *
  *	waiter  begin ──────────────────────────────── end: reads what has come since its begin
  *	others        A took    A released   B woke
@@ -76,7 +76,7 @@ void waits_start(struct agent *a);
 /* In the forked child. */
 void waits_fork(void);
 
-/* The process ends, or the agent is about to be off: says what could not be told. */
+/* The process ends, or the agent is about to be off: says what could not be reported. */
 void waits_finish(void);
 
 static inline WAITS_FAST uint64_t waits_hash(const volatile void *address)
@@ -108,7 +108,7 @@ struct wait {
 	uint16_t outer;
 };
 
-/* Whether waits are told at all here. */
+/* Whether waits are reported at all here. */
 bool waits_are_told(void);
 
 /* False: this one is not to be told, and has no end. */

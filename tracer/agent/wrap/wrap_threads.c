@@ -148,7 +148,7 @@ void wrap_stop(const char *why)
 		*directory = '\0';
 }
 
-// 0 if it cannot be told.
+// 0 if it is not known.
 static size_t stack_size(const pthread_attr_t *attributes)
 {
 	pthread_attr_t defaults;
