@@ -18,10 +18,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CROWDED_SHARE 0.1 // of wall time, waiting for CPUs that the program's own threads have
-#define LONG_NAME     60  // beyond it types go
-#define MOST_SHARE    0.5 // of all imports, by one
-#define CHAIN_SHARE   0.9 // of an import, by one within it that is the reason for it
+#define CROWDED_SHARE 0.1  // of wall time, waiting for CPUs that the program's own threads have
+#define QUEUE_SHARE   0.05 // of wall time, waiting for a CPU: less is no matter
+#define LONG_NAME     60   // beyond it types go
+#define MOST_SHARE    0.5  // of all imports, by one
+#define CHAIN_SHARE   0.9  // of an import, by one within it that is the reason for it
 
 static int look_at_stacks(struct evidence *e, struct error *err)
 {
@@ -155,6 +156,8 @@ uint64_t evidence_run_ns(const struct evidence *e)
 {
 	uint64_t waited = e->activities->critical_ns[METRIC_OFF_RUNNABLE];
 
+	if ((double)waited <= QUEUE_SHARE * (double)e->wall_ns)
+		return e->wall_ns;
 	return e->wall_ns > waited ? e->wall_ns - waited : 0;
 }
 

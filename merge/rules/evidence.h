@@ -59,8 +59,8 @@ uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics);
    of DOING. */
 uint64_t evidence_doing(const struct evidence *evidence, activity_set doing, uint32_t metrics);
 
-/* The wall time less what of it, or the critical thread, waited for a free CPU: others are to blame
-   for that. */
+/* The wall time less what of it, or the critical thread, waited for a free CPU, where that is 5 %
+   of it or more: others are to blame for that. */
 uint64_t evidence_run_ns(const struct evidence *evidence);
 
 /* What any of DOING made the run wait for CPUs (merge/rules/queue.h). */

@@ -16,7 +16,6 @@
 	(((1u << METRIC_COUNT) - 1) & ~(1u << METRIC_OFF_RUNNABLE | 1u << METRIC_OFF_CHILD))
 
 #define FEW_SAMPLES  10
-#define QUEUE_SHARE  0.05 // of all time
 #define PLACED_SHARE 0.05 // of the critical thread's, in code that is the user's own
 
 struct heap_row {
@@ -145,7 +144,7 @@ double evidence_add_inner_place(const struct evidence *e, activity_set doing,
 // So long that shares of all time and of what is left of it differ.
 static bool waited_for_cpu(const struct evidence *e)
 {
-	return (double)evidence_run_ns(e) < (1 - QUEUE_SHARE) * (double)e->wall_ns;
+	return evidence_run_ns(e) < e->wall_ns;
 }
 
 const char *evidence_queue(const struct evidence *e)
