@@ -381,7 +381,8 @@ static uint64_t woken_ns(const struct wall *w, const struct raw *raw,
 // The kernel tells that THREAD was on the CPU, or sent a packet there, as the wait of H ended.
 static bool is_waker(const struct wall *w, const struct history *h, const struct span_event *span)
 {
-	const struct peers_kept *peers = wall_peers_of(h, span->cause);
+	struct peers_kept room;
+	const struct peers_kept *peers = wall_peers_of(w, h, span->cause, &room);
 	const struct history *v = span->waker ? wall_find_thread(w, span->waker) : NULL;
 
 	if (!v || v == h || span->woken_by == WOKEN_BY_INTERRUPT)
@@ -430,11 +431,13 @@ void wall_span(struct wall *w, const struct span_event *span)
 		           .state = (uint8_t)span->state,
 		           .cause = (uint8_t)span->cause };
 	if (span->state == THREAD_BLOCKED) {
-		const struct peers_kept *peers = wall_peers_of(h, span->cause);
+		struct peers_kept room;
+		const struct peers_kept *peers = wall_peers_of(w, h, span->cause, &room);
 		raw.guess = wall_guess(w, h, span->cause, span->to_ns);
 		raw.woken_ns = woken_ns(w, &raw, peers);
 		bool looked = span->cause != METRIC_OFF_OTHER;
-		raw.inode = peers && (looked || raw.guess) ? peers->inode : 0;
+		raw.inode =
+			peers && (looked || raw.guess) ? wall_inode_of(w, h, peers, raw.guess) : 0;
 		if (looked) {
 			h->known.cause = span->cause;
 			h->known.length_ns = span->to_ns - min_ns(raw.from_ns, span->to_ns);
@@ -565,11 +568,12 @@ void wall_peers(struct wall *w, const struct peers_event *peers)
 
 	if (!h)
 		return;
-	h->peers = (struct peers_kept){ .time_ns = peers->time_ns,
-		                        .inode = peers->inode,
-		                        .outside = peers->outside };
-	for (; h->peers.count < peers->count && h->peers.count < PEERS_KEPT; h->peers.count++)
-		h->peers.processes[h->peers.count] = peers->processes[h->peers.count];
+	struct peers_kept kept = { .time_ns = peers->time_ns,
+		                   .inode = peers->inode,
+		                   .outside = peers->outside };
+	for (; kept.count < peers->count && kept.count < PEERS_KEPT; kept.count++)
+		kept.processes[kept.count] = peers->processes[kept.count];
+	wall_keep_peers(w, h, &kept);
 }
 
 void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)

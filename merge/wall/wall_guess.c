@@ -80,27 +80,113 @@ void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns)
 #define ALIKE_NS    NS_PER_SEC
 #define ALIKE_TIMES 2 // as long, or as short
 
-// The peers of the wait that began at H's since_ns; NULL: none are known.
-const struct peers_kept *wall_peers_of(const struct history *h, enum metric cause)
-{
-	enum metric known = cause == METRIC_OFF_OTHER ? h->known.cause : cause;
-	bool by_descriptor = known == METRIC_OFF_PIPE || known == METRIC_OFF_NET;
-	uint64_t kept_ns = cause == METRIC_OFF_OTHER ? ALIKE_NS : JUST_NS;
+// What a thread waits on stays the same for longer, but its short waits are seldom looked at.
+#define PEERS_NS (10 * NS_PER_SEC)
 
+static bool has_process(const struct peers_kept *peers, uint32_t process)
+{
+	for (uint32_t i = 0; i < peers->count; i++)
+		if (peers->processes[i] == process)
+			return true;
+	return false;
+}
+
+static void add_process(struct peers_kept *peers, uint32_t process)
+{
+	if (peers->count < PEERS_KEPT && !has_process(peers, process))
+		peers->processes[peers->count++] = process;
+}
+
+void wall_keep_peers(struct wall *w, struct history *h, const struct peers_kept *peers)
+{
+	size_t at = 0;
+
+	// What it waits on again moves to the front, or else what is oldest goes.
+	while (at < PEER_SETS - 1 && h->peers[at].count && h->peers[at].inode != peers->inode)
+		at++;
+	for (; at > 0; at--)
+		h->peers[at] = h->peers[at - 1];
+	h->peers[0] = *peers;
+	// Whose other end H has waits for H at times.
+	for (uint32_t i = 0; i < peers->count; i++) {
+		struct process *p = wall_find_process(w, peers->processes[i]);
+		if (!p)
+			continue;
+		p->partners.time_ns = peers->time_ns;
+		p->partners.inode = peers->inode;
+		add_process(&p->partners, h->process);
+	}
+}
+
+// A thread may wait on other descriptors in turns, as a server's does for its client, and for a
+// signal or the end of its parent: each of its waits that nobody has looked at may be any of those.
+static const struct peers_kept *all_peers(const struct wall *w, const struct history *h,
+                                          struct peers_kept *all)
+{
+	const struct process *own = wall_find_process(w, h->process);
+	const uint64_t since_ns = h->since_ns - min_ns(PEERS_NS, h->since_ns);
+	const struct peers_kept *kept = own ? &own->partners : NULL;
+
+	*all = (struct peers_kept){ .time_ns = h->peers[0].time_ns, .inode = h->peers[0].inode };
+	for (size_t i = 0; i < PEER_SETS; i++) {
+		if (!h->peers[i].count || h->peers[i].time_ns < since_ns)
+			continue;
+		all->outside |= h->peers[i].outside;
+		for (uint32_t k = 0; k < h->peers[i].count; k++)
+			add_process(all, h->peers[i].processes[k]);
+	}
+	for (uint32_t k = 0; kept && kept->time_ns >= since_ns && k < kept->count; k++)
+		add_process(all, kept->processes[k]);
+	if (kept)
+		all->time_ns = max_ns(all->time_ns, kept->time_ns);
+	return all;
+}
+
+// Whether a wait of H that nobody has looked at may be one for descriptors. One for a lock is told
+// of where the agent is; else it is taken for one like the last that was looked at.
+static bool may_be_by_descriptor(const struct wall *w, const struct history *h)
+{
+	const struct process *p = wall_find_process(w, h->process);
+
+	return h->known.cause == METRIC_OFF_PIPE || h->known.cause == METRIC_OFF_NET ||
+	       (h->known.cause == METRIC_OFF_LOCK && p && p->tells_waits);
+}
+
+const struct peers_kept *wall_peers_of(const struct wall *w, const struct history *h,
+                                       enum metric cause, struct peers_kept *room)
+{
+	bool unseen = cause == METRIC_OFF_OTHER;
+	bool by_descriptor = unseen ? may_be_by_descriptor(w, h)
+	                            : cause == METRIC_OFF_PIPE || cause == METRIC_OFF_NET;
+
+	if (!by_descriptor)
+		return NULL;
+	const struct peers_kept *peers = unseen ? all_peers(w, h, room) : &h->peers[0];
 	// The sample of a switch may be a moment before its record. Who serves others, outside of
 	// the run, too, has most of its waits ended by those.
-	return by_descriptor && h->peers.count && !h->peers.outside &&
-	                       h->peers.time_ns + kept_ns >= h->since_ns
-	               ? &h->peers
+	return peers->count && !peers->outside &&
+	                       peers->time_ns + (unseen ? ALIKE_NS : JUST_NS) >= h->since_ns
+	               ? peers
 	               : NULL;
+}
+
+uint64_t wall_inode_of(const struct wall *w, const struct history *h,
+                       const struct peers_kept *peers, uint32_t thread)
+{
+	const struct process *own = wall_find_process(w, h->process);
+	const struct history *v = thread ? wall_find_thread(w, thread) : NULL;
+
+	for (size_t i = 0; v && i < PEER_SETS; i++)
+		if (has_process(&h->peers[i], v->process))
+			return h->peers[i].inode;
+	return v && own && has_process(&own->partners, v->process) ? own->partners.inode
+	                                                           : peers->inode;
 }
 
 bool wall_may_wake(const struct history *v, const struct history *h, const struct peers_kept *peers)
 {
-	bool may = !peers && v->process == h->process;
+	bool may = peers ? has_process(peers, v->process) : v->process == h->process;
 
-	for (uint32_t i = 0; peers && i < peers->count; i++)
-		may |= peers->processes[i] == v->process;
 	return may && v != h;
 }
 
@@ -216,7 +302,8 @@ static bool is_like_known(const struct history *h, uint64_t at_ns)
 // for longest, as the others may have been woken along with H.
 uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, uint64_t at_ns)
 {
-	const struct peers_kept *peers = wall_peers_of(h, cause);
+	struct peers_kept room;
+	const struct peers_kept *peers = wall_peers_of(w, h, cause, &room);
 	const struct history *best = NULL;
 
 	if (cause == METRIC_OFF_CHILD)

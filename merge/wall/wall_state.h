@@ -142,6 +142,7 @@ struct edge_times {
 
 /* Processes at the other end of what a thread waits on. */
 #define PEERS_KEPT 8
+#define PEER_SETS  4
 struct peers_kept {
 	uint64_t time_ns, inode;
 	bool outside; /* nor are they all that it waits on */
@@ -162,7 +163,8 @@ struct history {
 	enum thread_state state; /* THREAD_GONE: it has ended, or not begun */
 	uint64_t since_ns;
 	uint64_t running_since_ns, stopped_ns; /* its last, or present, time on a CPU */
-	struct peers_kept peers;               /* of its last wait that has some */
+	/* Of its last waits that have some, each of other descriptors, the youngest first. */
+	struct peers_kept peers[PEER_SETS];
 	/* Its last wait of which the cause is known. */
 	struct {
 		enum metric cause;
@@ -214,6 +216,8 @@ struct process {
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has reported one */
 	uint64_t signalled_ns; /* when it was sent a signal last */
+	/* Processes that were seen to wait on what this one has the other end of. */
+	struct peers_kept partners;
 };
 
 /* Signals that were sent: the last ones, a ring. */
@@ -337,8 +341,17 @@ void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns);
    those that wait for one. */
 void wall_note_busy(struct wall *w, uint64_t time_ns);
 
-/* The peers of the wait that began at H's since_ns; NULL: none are known. */
-const struct peers_kept *wall_peers_of(const struct history *h, enum metric cause);
+/* The peers of the wait that began at H's since_ns, in ROOM or where they are kept; NULL: none are
+   known. */
+const struct peers_kept *wall_peers_of(const struct wall *w, const struct history *h,
+                                       enum metric cause, struct peers_kept *room);
+
+/* H waits for PEERS, as was seen: they are the youngest. */
+void wall_keep_peers(struct wall *w, struct history *h, const struct peers_kept *peers);
+
+/* The inode by which THREAD, one that may end waits of H for PEERS, is known; or that of PEERS. */
+uint64_t wall_inode_of(const struct wall *w, const struct history *h,
+                       const struct peers_kept *peers, uint32_t thread);
 
 /* V is another thread of H's process, or where there are PEERS, of one of those. */
 bool wall_may_wake(const struct history *v, const struct history *h,

@@ -1108,6 +1108,66 @@ static void tell_peer_2(bool outside)
 	                                        .processes = &other });
 }
 
+// What THREAD was seen to wait on: process PEER has the other end.
+static void tell_peer(uint32_t thread, uint32_t peer, uint64_t inode)
+{
+	wall_peers(wall, &(struct peers_event){ .thread = thread,
+	                                        .time_ns = now,
+	                                        .inode = inode,
+	                                        .count = 1,
+	                                        .processes = &peer });
+}
+
+// Thread 1 waits for LENGTH_MS, in which thread 2 works at node 2.
+static void wait_while_2_works(uint64_t length_ms, enum metric cause)
+{
+	uint64_t begin = now;
+
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (uint64_t ms = 1; ms <= length_ms; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = cause });
+	now += MS;
+}
+
+// A server's process waits for its client, and in turns, on other descriptors, for the end of its
+// parent, which never comes: what a short wait was for that nobody has looked at is not what was
+// looked at last.
+Test(wall, a_wait_that_nobody_has_seen_is_for_any_that_its_thread_waits_for)
+{
+	static const struct {
+		bool idle, own,
+			others; // what was seen: of the parent, of the client, by the client
+	} seen[] = { { true, true, false }, { false, true, false }, { true, false, true } };
+
+	for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+		begin_two_processes();
+		wall_process(wall, 3, 0);
+		wall_thread(wall, 3, 3, 3, now);
+		if (seen[i].own)
+			tell_peer(1, 2, 4711);
+		if (seen[i].others)
+			tell_peer(2, 1, 4712);
+		if (seen[i].idle)
+			tell_peer(1, 3, 4713);
+		wait_while_2_works(1, METRIC_OFF_NET);
+		for (int k = 0; k < 10; k++)
+			wait_while_2_works(10, METRIC_OFF_OTHER);
+		now += 10 * MS;
+		wall_finish(wall, now);
+		cr_expect(gt(dbl, told[2] / MS, 97), "%zu: %f ms", i, told[2] / MS);
+		cr_expect(ge(u64, wall_coverage(wall).known_ns, 100 * MS), "%zu", i);
+		wall_free(wall);
+	}
+}
+
 // Thread 1 waits for 100 ms, in which thread 2 works at node 2; after 90 ms it was woken, as the
 // kernel tells. What is counted as waits for thread 2 that are no guess.
 static uint64_t wait_to_be_woken(enum woken_by by, uint32_t waker, enum metric cause, bool peers)
