@@ -171,6 +171,34 @@ uint64_t evidence_queue_ns(const struct evidence *e, activity_set doing)
 	return ns_whole(sum);
 }
 
+bool evidence_is_place(const struct evidence *e, uint32_t place, const char *function,
+                       const char *file)
+{
+	const struct activity_place *p = &e->activities->places[place];
+	const char *name = profile_string(e->profile, p->function);
+	const char *in = profile_string(e->profile, p->file);
+
+	return name && strcmp(name, function) == 0 && strcmp(in ? in : "", file ? file : "") == 0;
+}
+
+uint64_t evidence_place_queue_ns(const struct evidence *e, const char *function, const char *file,
+                                 uint64_t ns)
+{
+	const struct activities *a = e->activities;
+	uint64_t critical = 0;
+	double sum = 0;
+
+	for (size_t i = 0; function && i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place == ACTIVITY_NO_PLACE ||
+		    !evidence_is_place(e, time->place, function, file))
+			continue;
+		critical += evidence_sum(time->critical_ns, ~(1u << METRIC_OFF_RUNNABLE));
+		sum += time->queue_ns;
+	}
+	return ns_whole(critical > ns ? sum * share_of(ns, critical) : sum);
+}
+
 // Samples say which part of CPU time a place had, and of what was waited for CPUs.
 static void weigh_margin(const struct evidence *e, uint64_t critical_ns, uint64_t cpu_ns,
                          uint64_t queue_ns, struct finding *finding)

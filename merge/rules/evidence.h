@@ -63,8 +63,17 @@ uint64_t evidence_doing(const struct evidence *evidence, activity_set doing, uin
    of it or more: others are to blame for that. */
 uint64_t evidence_run_ns(const struct evidence *evidence);
 
+/* Whether PLACE, one of the activities', is in FUNCTION, which is in FILE (NULL: not known). */
+bool evidence_is_place(const struct evidence *evidence, uint32_t place, const char *function,
+                       const char *file);
+
 /* What any of DOING made the run wait for CPUs (merge/rules/queue.h). */
 uint64_t evidence_queue_ns(const struct evidence *evidence, activity_set doing);
+
+/* The same of FUNCTION, the user's own in FILE, by what it did for NS of wall time; 0 where that is
+   not known. */
+uint64_t evidence_place_queue_ns(const struct evidence *evidence, const char *function,
+                                 const char *file, uint64_t ns);
 
 /*
  * Sets FINDING's share, of what it is, and its saving: CRITICAL_NS of wall time where that ranks

@@ -749,6 +749,27 @@ static bool waits_are_known(const struct evidence *e, const struct wait_rows *wa
 	return false;
 }
 
+// Of N threads that hold a lock in turns each, the one whose end the run waits for, too, holds it
+// for one turn of N, in which that one waits for nobody: that is time of the same line.
+static uint64_t with_own_turns(const struct evidence *e, const struct wait_row *row, uint64_t ns)
+{
+	const struct activities *a = e->activities;
+	uint32_t threads = row->waiter.threads;
+	uint64_t line_ns = 0;
+
+	for (size_t i = 0; i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place != ACTIVITY_NO_PLACE &&
+		    evidence_is_place(e, time->place, row->holder.function, row->holder.file) &&
+		    (int)a->places[time->place].line == row->holder.line)
+			line_ns += evidence_sum(time->critical_ns, ~(1u << METRIC_OFF_RUNNABLE));
+	}
+	if (threads < 2 || row->holder.threads < 2 || !e->wall.ranks)
+		return ns;
+	uint64_t most = ns + ns / (threads - 1);
+	return line_ns <= ns ? ns : line_ns < most ? line_ns : most;
+}
+
 static enum measured measure_holder(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
@@ -780,7 +801,10 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	finding->share = share_of(ns, run_ns);
 	finding->share = finding->share > 1 ? 1 : finding->share;
 	finding->value = 100 * finding->share;
-	finding->saving_ns = ns < run_ns ? ns : run_ns;
+	uint64_t priced = with_own_turns(e, most, ns < run_ns ? ns : run_ns);
+	// What it made the run wait for CPUs goes with it.
+	priced += evidence_place_queue_ns(e, most->holder.function, most->holder.file, priced);
+	finding->saving_ns = priced < e->wall.all_ns ? priced : e->wall.all_ns;
 	finding_add(finding, &(struct finding_row){ .function = most->holder.function,
 	                                            .file = most->holder.file,
 	                                            .line = most->holder.line,
@@ -829,11 +853,11 @@ static bool find_alone(const struct evidence *e, struct parallel *parallel)
 }
 
 static void weigh_alone(const struct evidence *e, const struct parallel *parallel, uint64_t ns,
-                        struct finding *finding)
+                        uint64_t queue_ns, struct finding *finding)
 {
 	const struct wait_side *place = &parallel->alone;
 
-	evidence_weigh(e, ns, 0, 0, finding);
+	evidence_weigh(e, ns, 0, queue_ns, finding);
 	finding->value = 100 * finding->share;
 	finding_add(finding, &(struct finding_row){ .function = place->function,
 	                                            .file = place->file,
@@ -887,7 +911,10 @@ static enum measured measure_stage(const struct evidence *e, const struct rule *
 	    (double)parallel.alone_ns < MOSTLY_ALONE * (double)parallel.alone_all_ns ||
 	    locked_ns(waits, &parallel.alone) > fed_ns)
 		return MEASURED_NOTHING;
-	weigh_alone(e, &parallel, ns < parallel.alone_ns ? ns : parallel.alone_ns, finding);
+	ns = ns < parallel.alone_ns ? ns : parallel.alone_ns;
+	weigh_alone(e, &parallel, ns,
+	            evidence_place_queue_ns(e, parallel.alone.function, parallel.alone.file, ns),
+	            finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	say_waiters(&most->waiter, waiters, sizeof(waiters));
 	if (most->waiter.file)
@@ -964,7 +991,7 @@ static enum measured measure_alone(const struct evidence *e, const struct rule *
 	    (double)locked_ns(waits, &parallel.alone) > LOCKED_SHARE * (double)parallel.alone_ns ||
 	    (double)parallel.alone_all_ns > (1 + DIVIDED_SHARE) * (double)parallel.alone_ns)
 		return MEASURED_NOTHING;
-	weigh_alone(e, &parallel, parallel.alone_ns, finding);
+	weigh_alone(e, &parallel, parallel.alone_ns, 0, finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(
 		finding,

@@ -257,7 +257,8 @@ Test(finding_cpu, a_price_has_what_its_code_made_the_run_wait_for_cpus)
 
 static const char *other_stack = "flusher a.c:20 > other a.c:25";
 static const char *held_stack = "flusher a.c:20 > flush_log a.c:18";
-static bool idles; // the main thread sleeps where it computes else
+static bool crowded; // two more threads do what the holder does, while it has no CPU
+static bool idles;   // the main thread sleeps where it computes else
 static const char *wait_stack = "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc";
 
 // The main thread computes for 1 s beside thread 2, then waits for HELD_MS, of KIND, for what that
@@ -277,6 +278,8 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 	end();
 	begin();
 	add_thread(&f, 2, 1, 102, "flusher");
+	for (uint32_t i = 3; crowded && i <= 4; i++)
+		add_thread(&f, i, 1, 100 + i, "flusher");
 	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	tell_span(2, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	for (uint64_t ms = 1000; ms < 4000; ms += 10) {
@@ -287,6 +290,9 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 		if (ms < ready_from_ms || ms >= end_ms)
 			add(&f, 2, METRIC_ON_CPU, 10,
 			    ms >= 2000 && ms < end_ms ? held_stack : other_stack);
+		for (uint32_t i = 3; crowded && i <= 4; i++)
+			if (ms >= ready_from_ms && ms < end_ms)
+				add(&f, i, METRIC_ON_CPU, 10, held_stack);
 		if (ready_ms && ms == ready_from_ms)
 			tell_span(2, 1000, ms, THREAD_RUNS, THREAD_READY);
 		if (ready_ms && ms == end_ms) {
@@ -430,6 +436,29 @@ Test(finding_cpu, few_waits_for_a_cpu_are_a_part_of_the_run)
 	cr_assert(finding != NULL);
 	cr_expect(strstr(finding->fact, "excluding") == NULL, "%s", finding->fact);
 	cr_expect_float_eq(finding->value, 100 * 800.0 / 3000, 0.5, "%f", finding->value);
+}
+
+// While the holder has no CPU others do the same: that they had the CPUs is a part of its price.
+Test(finding_cpu, a_holder_is_priced_with_what_it_made_the_run_wait_for_cpus)
+{
+	const struct run run = { .start_ns = 1000 * MS,
+		                 .wall_ns = 3000 * MS,
+		                 .command = "app",
+		                 .cpus = 2,
+		                 .samples = 1000,
+		                 .contention = "1000000:0:0:2000000:0 2000000:0:0:1250000:0 "
+		                               "3000000:0:0:2000000:0",
+		                 .off_cpu_exact = true };
+
+	crowded = true;
+	findings_free(hold_without_cpu(HELD_MUTEX, 900, 150));
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	cleanup(findings) struct findings *found = look(NULL);
+	const struct finding *finding = finding_of(found, "CPU-HOLDER");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq((double)finding->saving_ns / MS, 890, 15, "%" PRIu64,
+	                   finding->saving_ns / MS);
 }
 
 Test(finding_cpu, a_stage_that_the_others_wait_for)
