@@ -49,6 +49,8 @@
 #define BESIDE_SHARE   0.1  /* of the time that threads were on CPUs, two or more at once */
 #define MANY_PROCESSES 3
 #define STANDS_FOR     0.5 /* of the time of a place, by a finding in it */
+#define OWNED_SHARE    0.5 /* of the waits for sockets: less is for nobody of the run */
+#define WORKS_SHARE    0.1 /* of wall time, on CPUs or ready to be there: less is hardly any work */
 
 struct verdict_facts {
 	const struct profile *profile;
@@ -73,6 +75,9 @@ struct verdict_facts {
 	const struct op_rows *ops;         /* by self time */
 	const struct findings *findings;
 	const struct finding *second; /* one that explains less than the sentence does; or NULL */
+	const struct finding *idle;   /* that the run only waits for requests; NULL: it does not */
+	uint64_t outside_ns; /* of all threads, mostly waited for nobody of the run, while some
+	                        work; 0: not so */
 };
 
 __attribute__((format(printf, 2, 3))) static bool say(struct verdict *v, const char *format, ...)
@@ -363,30 +368,27 @@ static bool is_of_idleness(const struct finding *finding)
 	return strcmp(finding->rule->id, "IO-IDLE") == 0;
 }
 
-// Imports are often what there is to do, and idleness never is. What costs most behind them is
-// named, too.
+static const struct finding *find_idleness(const struct findings *findings)
+{
+	for (size_t i = 0; i < findings->shown; i++)
+		if (is_of_idleness(&findings->items[i]))
+			return &findings->items[i];
+	return NULL;
+}
+
+// Imports are often what there is to do. What costs most behind them is named, too.
 static bool advise_apart(const struct verdict_facts *f, const struct finding *finding,
                          struct verdict *v)
 {
 	struct place_sum sum = place_busiest(f->cpu_tree, is_no_import);
-	const struct row *row = is_of_idleness(finding) ? hottest(f) : NULL;
-	char text[700], place[400];
+	char text[700];
 
 	advise(v, "%s", finding->advice);
-	if (f->second || f->run->samples < FEW_SAMPLES)
-		return true;
-	uint64_t below = sum.own && !sum.own->kernel ? sum.self + sum.below : 0;
-	uint64_t self = row ? row->self : 0;
-	if (share_of(below > self ? below : self, f->all) < ASKED_SHARE)
+	if (f->second || f->run->samples < FEW_SAMPLES || !sum.own || sum.own->kernel ||
+	    share_of(sum.self + sum.below, f->all) < ASKED_SHARE)
 		return true;
 	size_t length = strlen(v->next);
-	if (row && self >= below) {
-		name_row(row, place, sizeof(place));
-		snprintf(text, sizeof(text), "%s %% of %s is spent in %s",
-		         format_percent(self, f->all).text, f->of, place);
-	} else {
-		name_sum(f, &sum, text, sizeof(text));
-	}
+	name_sum(f, &sum, text, sizeof(text));
 	snprintf(v->next + length, sizeof(v->next) - length, " Next: %s.", text);
 	return true;
 }
@@ -575,13 +577,69 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 	if (!finding || f->second)
 		return false;
 	say_fact(finding, v);
-	if (is_of_imports(finding) || is_of_idleness(finding))
+	if (is_of_imports(finding))
 		return advise_apart(f, finding, v);
 	advise(v, "%s", finding->advice);
 	if (finding->share < MOST_SHARE && f->run->samples >= FEW_SAMPLES &&
 	    asks_most(f, MORE_THAN, &sum) && share_of(sum.self + sum.below, f->all) >= MOST_SHARE)
 		add_sum(f, &sum, v);
 	return true;
+}
+
+static bool works(const struct verdict_facts *f)
+{
+	return share_of(f->totals->on_cpu_ns + f->totals->runnable_ns, f->run->wall_ns) >=
+	       WORKS_SHARE;
+}
+
+// A server that hardly works at all has nothing that would be worth a change.
+static bool idles(const struct verdict_facts *f, struct verdict *v)
+{
+	if (!f->idle || works(f))
+		return false;
+	say_fact(f->idle, v);
+	return advise(v, "%s", f->idle->advice);
+}
+
+// Most of all time is waited in one function for sockets, and hardly any of it for others of the
+// run: a server's processes wait for clients that are no part of it.
+static uint64_t waited_outside(const struct verdict_facts *f)
+{
+	cleanup(wait_rows) struct wait_rows *waits = query_waits(f->profile, 0, 0, NULL);
+	const struct row *row = f->both->count ? &f->both->rows[0] : NULL;
+	uint64_t waited = row ? row->self_ns[METRIC_OFF_NET] : 0, owned = 0;
+
+	if (f->idle || !waits || !waits->count || !works(f) ||
+	    share_of(waited, f->both->all) < WAIT_SHARE)
+		return 0;
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct wait_row *wait = &waits->rows[i];
+		// Who only looks after others, which are of no KIND, does not wait for requests of
+		// theirs.
+		if (wait->cause == METRIC_OFF_NET && wait->kind && wait->holder.threads)
+			owned += wait->ns;
+	}
+	return share_of(owned, waited) < OWNED_SHARE ? waited : 0;
+}
+
+// Shares of CPU time are of what a server does while it works: for how long it did not comes behind
+// that.
+static void add_idleness(const struct verdict_facts *f, struct verdict *v)
+{
+	size_t length = strlen(v->sentence), size = sizeof(v->sentence) - length;
+	char thread[64];
+
+	if (f->outside_ns)
+		snprintf(v->sentence + length, size,
+		         " Its threads were idle, waiting for requests from outside of the run, "
+		         "for %s %% of all their time.",
+		         format_percent(f->outside_ns, f->both->all).text);
+	if (!f->idle || v->said == f->idle)
+		return;
+	const char *name = thread_name(f, thread, sizeof(thread));
+	snprintf(v->sentence + length, size,
+	         " %c%s was idle, waiting for requests, for %.0f %% of the time.",
+	         toupper((unsigned char)name[0]), name + 1, f->idle->value);
 }
 
 // The CPUs that its threads waited for were busy with its other threads.
@@ -692,6 +750,9 @@ static bool waits(const struct verdict_facts *f, struct verdict *v)
 {
 	const uint64_t *ns = f->account.ns;
 	uint64_t waited = 0;
+
+	if (f->idle || f->outside_ns) // see add_idleness()
+		return false;
 	enum metric most = METRIC_OFF_OTHER;
 	char name[64], place[400];
 
@@ -761,7 +822,8 @@ static bool all_wait(const struct verdict_facts *f, struct verdict *v)
 	enum metric most = METRIC_ON_CPU;
 	char place[400];
 
-	if (!row || share_of(waited_for(f), f->account.lifetime_ns) < WAIT_SHARE ||
+	if (!row || f->idle || f->outside_ns ||
+	    share_of(waited_for(f), f->account.lifetime_ns) < WAIT_SHARE ||
 	    share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
 	for (int m = METRIC_ON_CPU; m < METRIC_COUNT; m++)
@@ -1321,10 +1383,12 @@ static void add_noise(const struct verdict_facts *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {
-	lies_elsewhere, nothing_measured, found,           waits_for_cpu, others_wait_for_cpu,
-	waits,          all_wait,         too_few_samples, our_own,       nothing_seen,
-	hot_op,         asked_for,        nameless_jit,    of_process,    flat,
-	hot_function,
+	lies_elsewhere, nothing_measured, idles,
+	found,          waits_for_cpu,    others_wait_for_cpu,
+	waits,          all_wait,         too_few_samples,
+	our_own,        nothing_seen,     hot_op,
+	asked_for,      nameless_jit,     of_process,
+	flat,           hot_function,
 };
 
 // What shares are shares of. As findings have it, waiting for a CPU may hit any code by chance.
@@ -1434,9 +1498,12 @@ int verdict_find(const struct profile *profile, const struct view *view,
 		return -1;
 	const struct finding *first = worst(&f);
 	f.second = first && is_outranked(&f, first) ? first : NULL;
+	f.idle = find_idleness(findings);
+	f.outside_ns = waited_outside(&f);
 	size_t rule = 0;
 	while (rule < sizeof(rules) / sizeof(rules[0]) && !rules[rule](&f, verdict))
 		rule++;
+	add_idleness(&f, verdict);
 	add_second(&f, verdict);
 	add_op(&f, verdict);
 	if (rule < sizeof(rules) / sizeof(rules[0]) && rules[rule] != found)

@@ -165,6 +165,8 @@ void expect_planted_in(const struct planted *planted, const char *fact)
 	cr_expect_float_eq(finding->value, rule->threshold + 0.2, 0.01, "%s: %f", planted->id,
 	                   finding->value);
 	double part = rule->part > 0 ? rule->part : 1;
+	if (strcmp(planted->id, "IO-IDLE") == 0) // who waits for requests is not slow
+		part = 0;
 	cr_expect_eq(finding->saving_ns,
 	             (uint64_t)(part * (rule->threshold * 10 + 2) * (double)MS + 0.5), "%s",
 	             planted->id);

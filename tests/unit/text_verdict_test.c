@@ -56,8 +56,7 @@ Test(text_verdict, a_library_function_is_blamed_on_its_caller)
 	                        "called from deflate_slow (deflate.c:1790).");
 }
 
-// Whoever profiles a server asks what it does when it is not idle.
-Test(text_verdict, behind_idleness_comes_what_the_server_does)
+static struct profile *with_idleness(void)
 {
 	static const struct rule rule = { .id = "IO-IDLE", .subject = RULES_IO };
 	struct profile *profile = fake_profile_with_findings();
@@ -65,14 +64,29 @@ Test(text_verdict, behind_idleness_comes_what_the_server_does)
 	profile->findings[0] = (struct finding){ .rule = &rule,
 		                                 .severity = SEVERITY_INFO,
 		                                 .share = 0.6,
-		                                 .saving_ns = 39 * NS_PER_SEC,
+		                                 .value = 60,
 		                                 .fact = "waiting for requests: 60 % of the run",
 		                                 .advice = "It is idle." };
 	profile->finding_count = profile->findings_shown = 1;
-	expect_verdict(profile, "  Waiting for requests: 60 % of the run.");
-	expect_verdict(profile,
-	               "Next: 63.9 % of the CPU time is spent in deflate_slow "
-	               "(deflate.c:1790) and in what it calls of libraries, most in memcpy.");
+	return profile;
+}
+
+// Whoever profiles a server asks what it does when it is not idle.
+Test(text_verdict, what_a_server_does_comes_before_that_it_is_idle)
+{
+	expect_verdict(with_idleness(),
+	               "  61.1 % of the CPU time (48.1 % of CPU + waiting) is spent in "
+	               "deflate_slow (deflate.c:1790). The main thread was idle, waiting for "
+	               "requests, for 60 % of the time.");
+}
+
+Test(text_verdict, a_server_without_requests_is_idle_and_nothing_else)
+{
+	struct profile *profile = with_idleness();
+
+	profile->totals.on_cpu_ns = profile->run.wall_ns / 20;
+	profile->totals.runnable_ns = 0;
+	expect_verdict(profile, "  Waiting for requests: 60 % of the run.\n  It is idle.");
 }
 
 // Symbols name functions of the interpreter, never of the script.
@@ -752,6 +766,38 @@ Test(text_verdict, children_that_wait_are_told_by_what_for)
 	                        "sockets or events, in poll (fetch.c:7).");
 	profile->all = 100 * NS_PER_SEC;
 	expect_verdict(profile, "Only 20 samples on a CPU");
+}
+
+// A server's processes wait for each other, or for nobody of the run: then for clients outside.
+Test(text_verdict, processes_that_wait_for_nobody_of_the_run_are_idle)
+{
+	static const struct row waiting = { .name = "select",
+		                            .file = "/src/select.c",
+		                            .line = 69,
+		                            .self = 340 * NS_PER_SEC,
+		                            .total = 340 * NS_PER_SEC,
+		                            .self_ns = { [METRIC_OFF_NET] = 340 * NS_PER_SEC } };
+
+	for (int own = 0; own <= 1; own++) {
+		struct wait_row wait = { .cause = METRIC_OFF_NET,
+			                 .kind = WAIT_KIND_DESCRIPTOR,
+			                 .holder = { .threads = 1 },
+			                 .ns = (own ? 200 : 100) * NS_PER_SEC };
+		struct profile *profile = fake_profile();
+		profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+		profile->account.ns[METRIC_OFF_LOCK] = 0;
+		profile->account.ns[METRIC_OFF_NET] = 38801 * NS_PER_MS;
+		profile->totals.on_cpu_ns = 8 * NS_PER_SEC;
+		profile->totals.runnable_ns = 40 * NS_PER_SEC;
+		profile->functions = &waiting;
+		profile->function_count = 1;
+		profile->all = 400 * NS_PER_SEC;
+		profile->waits = (struct wait_rows){ .rows = &wait, .count = 1 };
+		expect_verdict(profile, own ? "85.0 % of the time its threads and processes "
+		                              "waited for sockets or events, in select"
+		                            : "Its threads were idle, waiting for requests from "
+		                              "outside of the run, for 85.0 % of all their time.");
+	}
 }
 
 // However long those that work lack a CPU, as on a busy machine.
