@@ -81,7 +81,7 @@ class WaitsKinds(Case):
         wrong = self.check_waits(profile, RESOURCES[kind], "render", least_share)
         own = {row["name"]: int(row["wall_ns"]) for row in self.table(profile, "wall")}
         # To start processes and to connect takes time of its own.
-        share = own["render"] / (own["render"] + own["show"])
+        share = own.get("render", 0) / max(own.get("render", 0) + own.get("show", 0), 1)
         if kind not in SPINS and not 0.75 - tolerance < share < 0.83 + tolerance:
             wrong.append(f"render {share:.3f}")
         return wrong
