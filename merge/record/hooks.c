@@ -120,8 +120,10 @@ void hooks_add(struct hooks *h, const struct module *agent, const struct frame *
 
 	if (!h->read && agent)
 		read_sections(h, agent);
+	// Below the agent's frames there may be one of the C library, at an address of its own.
 	for (size_t i = count; i > 0 && !owner; i--)
-		owner = owner_at(h, frame_lookup_address(frames[i - 1]));
+		if (frames[i - 1].module == frames[count - 1].module)
+			owner = owner_at(h, frame_lookup_address(frames[i - 1]));
 	if (!h->section_count && agent && is_allocator(agent, &frames[count - 1]))
 		owner = OP_MALLOC;
 	h->ns[owner] += ns;
