@@ -492,7 +492,7 @@ class Notebook(Case):
                    self.write("cell", "%%bottleneck\n" + CELL)]
         done = self.bare(command, env=environment)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("bottleneck is not in the PATH", (done.stdout + done.stderr).decode())
+        self.assertIn("nor in the PATH", (done.stdout + done.stderr).decode())
 
 
 if __name__ == "__main__":
