@@ -50,6 +50,8 @@
 #define MANY_PROCESSES 3
 #define STANDS_FOR     0.5 /* of the time of a place, by a finding in it */
 #define OWNED_SHARE    0.5 /* of the waits for sockets: less is for nobody of the run */
+#define SERVED_SHARE   0.5 /* of the CPU time: so long others of the run waited for it at sockets */
+#define LOOK_NS        (500 * NS_PER_MS) /* a master looks after its workers no more often */
 #define WORKS_SHARE    0.1 /* of wall time, on CPUs or ready to be there: less is hardly any work */
 
 struct verdict_facts {
@@ -602,12 +604,15 @@ static bool idles(const struct verdict_facts *f, struct verdict *v)
 }
 
 // Most of all time is waited in one function for sockets, and hardly any of it for others of the
-// run: a server's processes wait for clients that are no part of it.
+// run: a server's processes wait for clients that are no part of it. A client of the run waits for
+// as long as the server works, however long the server's other processes are idle; a master that
+// looks after its workers each second is no client of theirs.
 static uint64_t waited_outside(const struct verdict_facts *f)
 {
 	cleanup(wait_rows) struct wait_rows *waits = query_waits(f->profile, 0, 0, NULL);
 	const struct row *row = f->both->count ? &f->both->rows[0] : NULL;
 	uint64_t waited = row ? row->self_ns[METRIC_OFF_NET] : 0, owned = 0;
+	uint64_t served = 0;
 
 	if (f->idle || !waits || !waits->count || !works(f) ||
 	    share_of(waited, f->both->all) < WAIT_SHARE)
@@ -618,8 +623,13 @@ static uint64_t waited_outside(const struct verdict_facts *f)
 		// theirs.
 		if (wait->cause == METRIC_OFF_NET && wait->kind && wait->holder.threads)
 			owned += wait->ns;
+		if (wait->kind == WAIT_KIND_DESCRIPTOR && wait->holder.threads &&
+		    wait->median_ns < LOOK_NS)
+			served += wait->ns;
 	}
-	return share_of(owned, waited) < OWNED_SHARE ? waited : 0;
+	bool inside = share_of(owned, waited) >= OWNED_SHARE ||
+	              share_of(served, f->totals->on_cpu_ns) >= SERVED_SHARE;
+	return inside ? 0 : waited;
 }
 
 // Shares of CPU time are of what a server does while it works: for how long it did not comes behind

@@ -768,7 +768,8 @@ Test(text_verdict, children_that_wait_are_told_by_what_for)
 	expect_verdict(profile, "Only 20 samples on a CPU");
 }
 
-// A server's processes wait for each other, or for nobody of the run: then for clients outside.
+// A server's processes wait for each other, or for nobody of the run: then for clients outside,
+// unless others of the run waited for as long as the server has worked, and not as a master does.
 Test(text_verdict, processes_that_wait_for_nobody_of_the_run_are_idle)
 {
 	static const struct row waiting = { .name = "select",
@@ -778,11 +779,17 @@ Test(text_verdict, processes_that_wait_for_nobody_of_the_run_are_idle)
 		                            .total = 340 * NS_PER_SEC,
 		                            .self_ns = { [METRIC_OFF_NET] = 340 * NS_PER_SEC } };
 
-	for (int own = 0; own <= 1; own++) {
+	static const struct {
+		uint64_t owned_s, median_ms;
+		bool inside;
+	} cases[] = { { 2, 1, false }, { 7, 1, true }, { 200, 1, true }, { 7, 1000, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct wait_row wait = { .cause = METRIC_OFF_NET,
 			                 .kind = WAIT_KIND_DESCRIPTOR,
 			                 .holder = { .threads = 1 },
-			                 .ns = (own ? 200 : 100) * NS_PER_SEC };
+			                 .median_ns = cases[i].median_ms * NS_PER_MS,
+			                 .ns = cases[i].owned_s * NS_PER_SEC };
 		struct profile *profile = fake_profile();
 		profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
 		profile->account.ns[METRIC_OFF_LOCK] = 0;
@@ -793,10 +800,12 @@ Test(text_verdict, processes_that_wait_for_nobody_of_the_run_are_idle)
 		profile->function_count = 1;
 		profile->all = 400 * NS_PER_SEC;
 		profile->waits = (struct wait_rows){ .rows = &wait, .count = 1 };
-		expect_verdict(profile, own ? "85.0 % of the time its threads and processes "
-		                              "waited for sockets or events, in select"
-		                            : "Its threads were idle, waiting for requests from "
-		                              "outside of the run, for 85.0 % of all their time.");
+		expect_verdict(profile,
+		               cases[i].inside
+		                       ? "85.0 % of the time its threads and processes "
+		                         "waited for sockets or events, in select"
+		                       : "Its threads were idle, waiting for requests from "
+		                         "outside of the run, for 85.0 % of all their time.");
 	}
 }
 
