@@ -1159,10 +1159,11 @@ static bool of_process(const struct verdict_facts *f, struct verdict *v)
 		say(v, "%s %% of %s is in one of %u processes: %.200s (%u).",
 		    format_percent(most->self, f->all).text, f->of, f->totals->processes,
 		    most->name, most->id);
-		return advise(v,
-		              "What it does: bottleneck report --process=%u. Start it earlier, "
-		              "beside the others, or divide its work.",
-		              most->id);
+		return advise(
+			v,
+			"What it does: bottleneck report --process=%u. Give it less work, or options for more "
+			"threads or less effort; in a build, start it before the others.",
+			most->id);
 	}
 	struct program program = most ? main_program(rows) : (struct program){ 0 };
 	if (program.runs < MANY_PROCESSES || share_of(program.ns, f->all) < MOST_SHARE)

@@ -8,7 +8,7 @@
  *	gaps                  ··   ··       each with the thread whose work ends it
  *
  * Activities are reported late and out of order. So times become final a few seconds behind what
- *was told last. One thread at a time.
+ *was reported last. One thread at a time.
  */
 #pragma once
 

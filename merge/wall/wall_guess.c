@@ -142,8 +142,8 @@ static const struct peers_kept *all_peers(const struct wall *w, const struct his
 	return all;
 }
 
-// Whether a wait of H that nobody has looked at may be one for descriptors. One for a lock is told
-// of where the agent is; else it is taken for one like the last that was looked at.
+// Whether a wait of H that nobody has looked at may be one for descriptors. One for a lock is
+// reported where the agent is; else it is taken for one like the last that was looked at.
 static bool may_be_by_descriptor(const struct wall *w, const struct history *h)
 {
 	const struct process *p = wall_find_process(w, h->process);

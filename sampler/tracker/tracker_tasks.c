@@ -307,9 +307,9 @@ void tracker_on_exit(struct tracker *t, const struct event *event)
 		end_thread(t, thread, event->time_ns);
 }
 
-// Agents.
+// What is looked at from time to time: titles, and agents that are missing.
 
-struct agent_look {
+struct task_look {
 	struct tracker *tracker;
 	uint64_t now_ns;
 };
@@ -326,7 +326,7 @@ static void note_absence(struct absences *absences, const struct process *proces
 
 static void look_for_agent(void *context, struct thread *thread)
 {
-	const struct agent_look *look = context;
+	const struct task_look *look = context;
 	struct process *process = thread->process;
 	uint64_t run_ns, wait_ns;
 
@@ -348,7 +348,7 @@ static void look_for_agent(void *context, struct thread *thread)
 // Servers write what a process of theirs does into its command line, once they have forked.
 static void look_for_title(void *context, struct thread *thread)
 {
-	const struct agent_look *look = context;
+	const struct task_look *look = context;
 	struct process *process = thread->process;
 	char title[PROC_TITLE_MAX];
 
@@ -367,14 +367,14 @@ static void look_for_title(void *context, struct thread *thread)
 
 void tracker_look_for_titles(struct tracker *t, uint64_t now_ns)
 {
-	struct agent_look look = { t, now_ns };
+	struct task_look look = { t, now_ns };
 
 	tasks_each_thread(t->tasks, look_for_title, &look);
 }
 
 void tracker_look_for_agents(struct tracker *t, uint64_t now_ns)
 {
-	struct agent_look look = { t, now_ns };
+	struct task_look look = { t, now_ns };
 
 	tasks_each_thread(t->tasks, look_for_agent, &look);
 }

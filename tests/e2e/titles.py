@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Processes of one program are told apart by what they work on, and the one that is most of the run is
+"""Processes of one program are distinguished by what they work on, and the one that is most of the run is
 the answer."""
 import os
 import sys
