@@ -148,10 +148,10 @@ const account = {
       notes.push(`Python's lock, the GIL: held ${percent(own.gil_turns_ns / own.lifetime_ns)} %, by threads in turns; all threads waited ${duration(own.gil_all_waited_ns)}.`);
     else if (own.gil_held_ns || own.gil_waited_ns)
       notes.push(`Python's lock, the GIL: held ${percent(own.gil_held_ns / own.lifetime_ns)} %, waited for ${percent(own.gil_waited_ns / own.lifetime_ns)} %.`);
-    const waited = own.runnable_quota_ns + own.runnable_own_threads_ns + own.runnable_others_ns;
+    const waited = own.runnable_quota_ns + own.runnable_own_threads_ns + own.runnable_others_ns + own.runnable_idle_ns;
     if (waited > own.lifetime_ns / 100) {
       const causes = [['CPU quota (cgroup)', own.runnable_quota_ns], ['own threads', own.runnable_own_threads_ns],
-        ['other processes', own.runnable_others_ns]].filter(([, ns]) => ns > waited / 100);
+        ['other processes', own.runnable_others_ns], ['nobody (a CPU was idle)', own.runnable_idle_ns]].filter(([, ns]) => ns > waited / 100);
       notes.push(`Waiting for a free CPU, by cause: ${causes.map(([name, ns]) => `${name} ${percent(ns / waited)} %`).join(', ')}.`);
     }
     if (page.data.threads > 1)

@@ -125,6 +125,7 @@ const char *section_contention_words(struct report *r, const struct contention_p
 		{ "CPU quota (cgroup)", parts->quota_ns },
 		{ "own threads", parts->own_ns },
 		{ "other processes", parts->others_ns },
+		{ "nobody (a CPU was idle)", parts->nobody_ns },
 	};
 	char words[200] = "";
 	size_t used = 0;
@@ -237,6 +238,8 @@ static const struct section_column columns[] = {
 	  FIELD(struct shown, contention.critical.own_ns) },
 	{ "runnable_others_ns", .type = CELL_NS, AT(13, 14),
 	  FIELD(struct shown, contention.critical.others_ns) },
+	{ "runnable_idle_ns", .type = CELL_NS, AT(18, 16),
+	  FIELD(struct shown, contention.critical.nobody_ns) },
 	{ "throttled_ns", .type = CELL_NS, AT(14, 15),
 	  FIELD(struct shown, contention.throttled_ns) },
 	{ "by_wall", .type = CELL_BOOL, AT(15, 0), FIELD(struct shown, wall.ranks) },

@@ -465,6 +465,8 @@ static const struct section_column summary_columns[] = {
 	  FIELD(struct summary, contention.own_ns) },
 	{ "runnable_others_ns", .type = CELL_NS, JSON(5),
 	  FIELD(struct summary, contention.others_ns) },
+	{ "runnable_idle_ns", .type = CELL_NS, JSON(15),
+	  FIELD(struct summary, contention.nobody_ns) },
 	{ "owners", .type = CELL_ROWS, JSON(6), .make = put_owners },
 	{ "parallel", .type = CELL_ROWS, JSON(7), .make = put_parallel },
 	{ "blocked_ns", .type = CELL_NS, JSON(8), FIELD(struct summary, blocked_ns) },

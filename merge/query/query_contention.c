@@ -9,6 +9,7 @@
 #include "merge/scope/window.h"
 #include "merge/table/cells.h"
 #include "merge/table/contention.h"
+#include "merge/wall/wall_time.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -59,12 +60,35 @@ struct stretch {
 	double wall_ns;
 	double on_cpu_ns, ready_ns; // of all threads
 	double throttled_ns;
-	double busy_ns; // of the CPUs that the program may use
+	double busy_ns;          // of the CPUs that the program may use
+	uint64_t from_ns, to_ns; // of the run
 };
 
-static void judge(const struct stretch *s, const struct run *run, bool outnumbered,
+// Of the time in which threads were ready to run, the part in which all of CPUS were taken: OTHERS
+// of them by other processes, on average. 1 where nobody has recorded that.
+static double crowded_part(const struct wall_time *t, const struct stretch *s, double cpus,
+                           double others)
+{
+	const struct cells *cells = &t->times[WALL_BUSY_TIMES];
+	double all_ns = 0, crowded_ns = 0;
+
+	for (uint32_t i = 0; t->has_times && i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		if (cell->metric != WALL_READY)
+			continue;
+		double ns = cells_within(cells, cell, s->from_ns, s->to_ns);
+		// Between two whole numbers of CPUs others were on the one or the other.
+		double taken = (double)(cell->node - 1) + others - (cpus - 1);
+		all_ns += ns;
+		crowded_ns += ns * fmin(1, fmax(0, taken));
+	}
+	return all_ns > 0 ? crowded_ns / all_ns : 1;
+}
+
+static void judge(const struct stretch *s, const struct profile *p, bool outnumbered,
                   struct contention_parts *parts)
 {
+	const struct run *run = profile_run(p);
 	double demand_ns = s->on_cpu_ns + s->ready_ns;
 	double threads = s->wall_ns > 0 ? demand_ns / s->wall_ns : 0;
 	double quota_ns = fmin(s->ready_ns, s->throttled_ns * fmax(threads, 1));
@@ -73,10 +97,16 @@ static void judge(const struct stretch *s, const struct run *run, bool outnumber
 	double beyond_ns = fmin(rest_ns, fmax(0, demand_ns - quota_ns - room_ns));
 	double others_ns = fmax(0, s->busy_ns - s->on_cpu_ns);
 
-	others_ns = outnumbered ? fmin(rest_ns - beyond_ns, others_ns) : rest_ns;
+	double others = s->wall_ns > 0 ? fmin(run->cpus, others_ns / s->wall_ns) : 0;
+	others_ns = fmin(rest_ns - beyond_ns, others_ns);
+	double own_ns = outnumbered ? rest_ns - others_ns : 0;
+	if (own_ns > 0)
+		own_ns = fmin(own_ns,
+		              rest_ns * crowded_part(profile_wall_time(p), s, run->cpus, others));
 	parts->quota_ns += ns_whole(quota_ns);
 	parts->others_ns += ns_whole(others_ns);
-	parts->own_ns += ns_whole(rest_ns - others_ns);
+	parts->own_ns += ns_whole(own_ns);
+	parts->nobody_ns += ns_whole(rest_ns - others_ns - own_ns);
 }
 
 // The part of ROW, which begins at BEGIN_NS, that is between FROM_NS and TO_NS.
@@ -94,6 +124,8 @@ static struct stretch stretch_of(const struct contention_row *row, uint64_t begi
 		.wall_ns = (double)(last_ns - first_ns),
 		.throttled_ns = part * (double)row->throttled_us * 1e3,
 		.busy_ns = part * (double)row->busy_us * 1e3,
+		.from_ns = first_ns,
+		.to_ns = last_ns,
 	};
 }
 
@@ -107,6 +139,8 @@ static struct stretch whole(const struct run *run, uint64_t from_ns, uint64_t to
 	return (struct stretch){
 		.wall_ns = (double)(to_ns - from_ns),
 		.busy_ns = run->machine_cpus ? part * busy_ns : ENDLESS,
+		.from_ns = from_ns,
+		.to_ns = to_ns,
 	};
 }
 
@@ -127,12 +161,14 @@ void contention_share(uint64_t ready_ns, struct contention_answer *answer)
 {
 	struct contention_parts *critical = &answer->critical;
 	const struct contention_parts *all = &answer->all;
-	double rest = (double)all->own_ns + (double)all->others_ns;
+	double rest = (double)all->own_ns + (double)all->others_ns + (double)all->nobody_ns;
 
 	critical->quota_ns = ready_ns < answer->throttled_ns ? ready_ns : answer->throttled_ns;
 	uint64_t left_ns = ready_ns - critical->quota_ns;
-	critical->own_ns = rest > 0 ? (uint64_t)((double)left_ns * (double)all->own_ns / rest) : 0;
-	critical->others_ns = left_ns - critical->own_ns;
+	double scale = rest > 0 ? (double)left_ns / rest : 0;
+	critical->own_ns = (uint64_t)((double)all->own_ns * scale);
+	critical->nobody_ns = (uint64_t)((double)all->nobody_ns * scale);
+	critical->others_ns = left_ns - critical->own_ns - critical->nobody_ns;
 }
 
 // What is known by now of a part of the run.
@@ -160,12 +196,14 @@ static void judge_bins(struct judging *j, struct stretch *s, uint64_t until_ns)
 	uint32_t first = j->bin;
 
 	take_bins(j->profile, j->bins, &j->bin, &j->window, until_ns, s);
-	judge(s, profile_run(j->profile), j->outnumbered, &parts);
+	judge(s, j->profile, j->outnumbered, &parts);
 	j->answer->idle_ns += idle_of(s, profile_run(j->profile));
 	j->answer->all.quota_ns += parts.quota_ns;
 	j->answer->all.own_ns += parts.own_ns;
 	j->answer->all.others_ns += parts.others_ns;
-	double all = (double)parts.quota_ns + (double)parts.own_ns + (double)parts.others_ns;
+	j->answer->all.nobody_ns += parts.nobody_ns;
+	double all = (double)parts.quota_ns + (double)parts.own_ns + (double)parts.others_ns +
+	             (double)parts.nobody_ns;
 	for (uint32_t i = first; j->own && all > 0 && i < j->bin; i++)
 		j->own[i] = (double)parts.own_ns / all;
 }

@@ -7,8 +7,10 @@
  *     nothing of the group runs then.
  *   - own threads: what would remain without anybody else: threads that run or could, beyond the
  *     CPUs that the program may use. Nothing, if there never were more threads than CPUs.
- *   - others: the rest, but no more than other processes and hypervisors ran on these CPUs, if the
- *     program's threads outnumber them.
+ *   - others: the rest, but no more than other processes and hypervisors ran on these CPUs.
+ *   - nobody: what is left, and of what the program's own threads would have the part in which one
+ *     of the CPUs was idle: a thread that is woken waits for the CPU of who woke it, or for that it
+ *     is bound to, beside an idle one.
  *
  * It is asked row by row of the table of contention, and so as fine as that.
  */
@@ -23,8 +25,8 @@
 struct error;
 
 struct contention_parts {
-	uint64_t quota_ns, own_ns, others_ns; /* of the time that was waited for a free CPU: all of
-	                                         it */
+	/* of the time that was waited for a free CPU: all of it */
+	uint64_t quota_ns, own_ns, others_ns, nobody_ns;
 };
 
 struct contention_answer {

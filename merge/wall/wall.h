@@ -94,6 +94,8 @@ enum wall_series {
 	WALL_WAITED,     /* the number of an edge: its ns, with the number of waits */
 	WALL_EDGE_WALL,  /* the same: its wall_ns */
 	WALL_EDGE_READY, /* the same: its wall_ready_ns */
+	WALL_READY, /* one more than the threads that had CPUs at once, spinning or not: how long
+	               others, summed, were ready to run meanwhile */
 	WALL_SERIES
 };
 struct wall_time_part {

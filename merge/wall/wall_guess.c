@@ -32,6 +32,13 @@ void wall_note_busy(struct wall *w, uint64_t time_ns)
 		part.key = 1;
 		wall_tell_time(w, &part);
 	}
+	if (w->ready_count) {
+		size_t running = w->running_count;
+		part.series = WALL_READY;
+		part.key = (uint32_t)(running < WALL_BUSY_MAX ? running : WALL_BUSY_MAX) + 1;
+		part.weight_ns *= (double)w->ready_count;
+		wall_tell_time(w, &part);
+	}
 	w->busy_ns = time_ns;
 }
 

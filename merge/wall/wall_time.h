@@ -24,9 +24,9 @@ enum wall_table {
 
 static inline enum wall_table wall_table_of(enum wall_series series)
 {
-	return series <= WALL_WANTED  ? WALL_BUSY_TIMES
-	       : series == WALL_ALONE ? WALL_ALONE_TIMES
-	                              : WALL_EDGE_TIMES;
+	return series <= WALL_WANTED || series == WALL_READY ? WALL_BUSY_TIMES
+	       : series == WALL_ALONE                        ? WALL_ALONE_TIMES
+	                                                     : WALL_EDGE_TIMES;
 }
 
 struct wall_time {

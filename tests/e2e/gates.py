@@ -54,7 +54,7 @@ REPORT = {
         "wall": {"type": ["object", "null"], "additionalProperties": False, "properties": {
             "wall_ns": COUNT, "owners": ROWS, "ranks": {"type": "boolean"},
             "runnable_quota_ns": COUNT, "runnable_own_threads_ns": COUNT,
-            "runnable_others_ns": COUNT, "parallel": ROWS, "waits": ROWS, "blocked_ns": COUNT,
+            "runnable_others_ns": COUNT, "runnable_idle_ns": COUNT, "parallel": ROWS, "waits": ROWS, "blocked_ns": COUNT,
             "known_ns": COUNT, "guessed_ns": COUNT, "waits_whole_run": {"type": "boolean"}, "whose": TEXT,
             "waits_step_ns": {"type": ["integer", "null"], "minimum": 1}}},
         "ranks": {"type": "object"},

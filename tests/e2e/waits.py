@@ -95,7 +95,7 @@ class Waits(Case):
         """No finding about waits costs more than the tables of the same window have: what was waited
         for, and for the holder of a lock and the stage of a pipeline also what that made wait for CPUs."""
         wall = document["wall"]
-        queue = wall["runnable_own_threads_ns"] + wall["runnable_others_ns"]
+        queue = wall["runnable_own_threads_ns"] + wall["runnable_others_ns"] + wall["runnable_idle_ns"]
         held, alone = {}, {}
         for row in wall["waits"]:
             held[row["holder"]] = held.get(row["holder"], 0) + row["wall_ns"]

@@ -293,6 +293,14 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 		for (uint32_t i = 3; crowded && i <= 4; i++)
 			if (ms >= ready_from_ms && ms < end_ms)
 				add(&f, i, METRIC_ON_CPU, 10, held_stack);
+		for (uint32_t i = 3; crowded && i <= 4; i++) {
+			if (ms == 1000)
+				tell_span(i, ms, ms, THREAD_READY, THREAD_BLOCKED);
+			if (ms == ready_from_ms)
+				tell_span(i, 1000, ms, THREAD_BLOCKED, THREAD_RUNS);
+			if (ms == end_ms)
+				tell_span(i, ready_from_ms, ms, THREAD_RUNS, THREAD_BLOCKED);
+		}
 		if (ready_ms && ms == ready_from_ms)
 			tell_span(2, 1000, ms, THREAD_RUNS, THREAD_READY);
 		if (ready_ms && ms == end_ms) {
