@@ -60,6 +60,16 @@ while time.monotonic() < end:
 for pid in pids:
     os.waitpid(pid, 0)
 """
+# A process that runs on one CPU with its child, while the others are idle.
+PY_BOUND = """
+import os, sys, time
+os.fork()
+time.sleep(0.2)
+os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    sum(range(20000))
+"""
 
 
 def c(kind, threads):
@@ -82,7 +92,7 @@ class Case:
         self.rule, self.also, self.inside = rule, also, inside
 
 
-QUOTA, OWN, OTHERS = "quota", "own threads", "others"
+QUOTA, OWN, OTHERS, NOBODY = "quota", "own threads", "others", "nobody"
 CASES = [
     Case("c_half_a_cpu", QUOTA, c("spin", 1), (0.5,)),
     Case("c_four_threads_on_half_a_cpu", QUOTA, c("spin", 4), (0.5,)),
@@ -103,6 +113,7 @@ CASES = [
     Case("c_far_too_many_threads", OWN, c("meet", 12 * CPUS)),
     Case("c_openmp", OWN, c("openmp", 6 * CPUS)),
     Case("py_too_many_processes", OWN, py(PY_FORKS, 4 * CPUS), rule="none"),
+    *([Case("py_bound_to_one_cpu", NOBODY, py(PY_BOUND), rule="none")] if CPUS > 1 else []),
     Case("c_quota_and_neighbours", QUOTA, c("spin", 1), (0.4,), neighbours=1),
     Case("c_loose_quota_and_neighbours", OTHERS, c("spin", 1), (0.95,), neighbours=3 * CPUS,
          also=("CPU-QUOTA",)),
@@ -205,7 +216,8 @@ class Run:
     def owners(self):
         return {QUOTA: self.account["runnable_quota_ns"],
                 OWN: self.account["runnable_own_threads_ns"],
-                OTHERS: self.account["runnable_others_ns"]}
+                OTHERS: self.account["runnable_others_ns"],
+                NOBODY: self.account["runnable_idle_ns"]}
 
     def text(self):
         shares = ", ".join(f"{name} {ns / 1e9:.2f} s" for name, ns in self.owners().items())
