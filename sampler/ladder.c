@@ -37,16 +37,18 @@ struct source *ladder_climb(const struct source_ops *const *rungs, size_t count,
                             enum rung best_rung, const struct source_request *request,
                             struct ladder_report *report, struct error *err)
 {
-	struct error why = { 0 };
+	struct error why;
 
 	*report = (struct ladder_report){ 0 };
 	for (size_t i = 0; i < count; i++) {
 		if (!rungs[i] || rungs[i]->rung < best_rung)
 			continue;
+		why = (struct error){ 0 };
 		struct source *source = rungs[i]->open(request, &why);
 		if (source)
 			return source;
-		report_failure(report, rungs[i]->rung, &why);
+		if (why.text[0])
+			report_failure(report, rungs[i]->rung, &why);
 	}
 	error_set(err, 0, "%s",
 	          report->reason[0] ? report->reason : "no way to sample is built in");

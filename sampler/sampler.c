@@ -39,7 +39,7 @@ struct sampler {
 	struct source *source;
 	struct op_source *ops; // NULL: the source has them, or there are none
 	int epoll;
-	pid_t child;
+	pid_t child; // 0: it runs what was there already
 	struct priority priority;
 	uint64_t deep, deep_ns; // stacks deeper than their copies so far, and when the last came
 	bool busy;              // the collector takes more of a CPU than it should
@@ -140,13 +140,16 @@ static int open_ops(struct sampler *s, struct error *err)
 	return s->ops ? 0 : -1;
 }
 
-int sampler_attach(struct sampler *s, pid_t child, struct error *err)
+static int open_source(struct sampler *s, pid_t child, const pid_t *attached,
+                       size_t attached_count, struct error *err)
 {
 	struct ladder_report report;
 	size_t count;
 	const struct source_ops *const *rungs = ladder_rungs(&count);
 	struct source_request request = {
 		.child = child,
+		.attached = attached,
+		.attached_count = attached_count,
 		.frequency_hz = s->options.frequency_hz,
 		.stack_bytes = s->options.stack_bytes,
 		.off_cpu = s->options.off_cpu,
@@ -162,8 +165,18 @@ int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 	if (tracker_start(s->tracker, &s->source->facts, s->options.off_cpu, err) < 0 ||
 	    open_ops(s, err) < 0)
 		return -1;
-	s->child = child;
+	s->child = attached ? 0 : child;
 	return wait_for_source(s, err);
+}
+
+int sampler_attach(struct sampler *s, pid_t child, struct error *err)
+{
+	return open_source(s, child, NULL, 0, err);
+}
+
+int sampler_follow(struct sampler *s, const pid_t *pids, size_t count, struct error *err)
+{
+	return open_source(s, pids[0], pids, count, err);
 }
 
 void sampler_begin(struct sampler *s)
@@ -422,6 +435,8 @@ static bool child_has_ended(const struct sampler *s)
 {
 	siginfo_t info = { 0 };
 
+	if (!s->child)
+		return false; // nobody waits for it
 	return waitid(P_PID, (id_t)s->child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
 	       info.si_pid != 0;
 }

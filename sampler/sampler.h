@@ -71,6 +71,10 @@ CLEANUP(sampler, struct sampler *, sampler_free)
  */
 int sampler_attach(struct sampler *s, pid_t child, struct error *err);
 
+/* The same for COUNT processes that run already, with the children that they have: sampling begins
+   at once, and nothing is put into them. What is known of the first one's end is the caller's. */
+int sampler_follow(struct sampler *s, const pid_t *pids, size_t count, struct error *err);
+
 /*
  * In the thread that drains and finishes: it becomes urgent, see priority.h. Better not the main
  * one, whose priority is what the target sees of its parent's.

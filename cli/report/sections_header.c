@@ -22,7 +22,9 @@ static void describe_exit(const struct run *run, char *buffer, size_t size)
 {
 	int status = run->exit_status;
 
-	if (status == -1)
+	if (run->attached_pid && run->complete)
+		snprintf(buffer, size, "attached to PID %u", run->attached_pid);
+	else if (status == -1)
 		snprintf(buffer, size, "%s", run->complete ? "exit unknown" : "unfinished");
 	else if (WIFSIGNALED(status) && sigabbrev_np(WTERMSIG(status)))
 		snprintf(buffer, size, "killed by SIG%s", sigabbrev_np(WTERMSIG(status)));

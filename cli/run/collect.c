@@ -16,10 +16,13 @@
 #define STACK_BYTES   ((size_t)8 << 20)
 
 struct turn {
-	struct recording *recording;
+	struct collecting base; // first
 	struct job *job;
 	const struct launch *launch;
-	struct error *err;
+};
+
+struct work {
+	struct collecting *collecting;
 	int result;
 };
 
@@ -29,23 +32,24 @@ static bool reap(struct turn *t)
 	struct rusage usage;
 	int status;
 
-	recording_look(t->recording);
+	recording_look(t->base.recording);
 	if (wait4(t->launch->pid, &status, WNOHANG | WUNTRACED, &usage) != t->launch->pid)
 		return false;
 	if (WIFSTOPPED(status)) {
-		recording_drain(t->recording); // what it did before does not wait until it goes on
+		recording_drain(t->base.recording); // what it did before does not wait until it goes on
 		job_stopped(t->job, WSTOPSIG(status));
 		return false;
 	}
 	t->job->child = 0;
-	recording_end(t->recording, status, &usage);
+	recording_end(t->base.recording, status, &usage);
 	return true;
 }
 
 // Waits for something to do, does it, and says whether the target has ended.
-static int step(struct turn *t)
+static int step(struct collecting *base)
 {
-	struct recording *r = t->recording;
+	struct turn *t = (struct turn *)base;
+	struct recording *r = base->recording;
 	struct pollfd fds[] = {
 		{ .fd = recording_fd(r), .events = POLLIN },
 		{ .fd = t->job->fd, .events = POLLIN },
@@ -55,7 +59,7 @@ static int step(struct turn *t)
 
 	if (poll(fds, sizeof(fds) / sizeof(fds[0]), recording_timeout_ms(r, POLL_LIMIT_MS)) < 0 &&
 	    errno != EINTR)
-		return error_set(t->err, errno, "could not wait for the program");
+		return error_set(base->err, errno, "could not wait for the program");
 	recording_drain(r);
 	if ((job_handle(t->job) || fds[2].revents) && reap(t))
 		return 1;
@@ -65,19 +69,20 @@ static int step(struct turn *t)
 
 static void *run_to_exit(void *context)
 {
-	struct turn *t = context;
+	struct work *work = context;
+	struct collecting *c = work->collecting;
 	int ended;
 
-	recording_begin(t->recording);
+	recording_begin(c->recording);
 	do
-		ended = step(t);
+		ended = c->step(c);
 	while (ended == 0);
-	t->result = ended < 0 ? -1 : 0;
+	work->result = ended < 0 ? -1 : 0;
 	return NULL;
 }
 
 // Whatever the limit for stacks is: it is the target's.
-static int start_thread(pthread_t *thread, struct turn *turn)
+static int start_thread(pthread_t *thread, struct work *work)
 {
 	pthread_attr_t attributes;
 
@@ -86,22 +91,33 @@ static int start_thread(pthread_t *thread, struct turn *turn)
 		return failed;
 	failed = pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	if (!failed)
-		failed = pthread_create(thread, &attributes, run_to_exit, turn);
+		failed = pthread_create(thread, &attributes, run_to_exit, work);
 	pthread_attr_destroy(&attributes);
 	return failed;
 }
 
 // In a thread of its own, as it becomes a real-time one: a program that asks for its parent's
 // policy asks for the main thread's.
+int collect(struct collecting *c)
+{
+	struct work work = { .collecting = c };
+	pthread_t thread;
+
+	if (start_thread(&thread, &work))
+		run_to_exit(&work);
+	else
+		pthread_join(thread, NULL);
+	return work.result;
+}
+
 int collect_until_exit(struct recording *r, struct job *job, const struct launch *launch,
                        struct error *err)
 {
-	struct turn turn = { .recording = r, .job = job, .launch = launch, .err = err };
-	pthread_t thread;
+	struct turn turn = {
+		.base = { .recording = r, .step = step, .err = err },
+		.job = job,
+		.launch = launch,
+	};
 
-	if (start_thread(&thread, &turn))
-		run_to_exit(&turn);
-	else
-		pthread_join(thread, NULL);
-	return turn.result;
+	return collect(&turn.base);
 }

@@ -4,10 +4,22 @@
  */
 #pragma once
 
+struct collecting;
 struct error;
 struct job;
 struct launch;
 struct recording;
+
+/* What takes the steps of a recording, in a thread of its own. */
+struct collecting {
+	struct recording *recording;
+	int (*step)(struct collecting *c); /* waits for something to do and does it; 1: that was
+	                                      the end, -1: it failed, with ERR set */
+	struct error *err;
+};
+
+/* From recording_begin() until STEP says that it has ended. */
+int collect(struct collecting *c);
 
 /* Returns when the target has ended; -1: nothing can be waited for. R, JOB and LAUNCH are used by
    another thread meanwhile. */

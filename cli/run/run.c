@@ -14,6 +14,7 @@
 #include "cli/report/cut.h"
 #include "cli/report/facts.h"
 #include "cli/report/gate.h"
+#include "cli/run/attach.h"
 #include "cli/run/collect.h"
 #include "cli/run/job.h"
 #include "cli/run/launch.h"
@@ -166,6 +167,7 @@ struct running {
 	struct facts facts;
 	struct job job;
 	struct launch launch;
+	struct attach attach; // count 0: the program is launched
 	struct recording *recording;
 	char path[PATH_MAX];          // where the profile goes; "" if nowhere
 	char kernel_names[PATH_MAX];  // of the kernel's functions, kept from run to run
@@ -200,6 +202,8 @@ static int running_open(struct running *r, const struct run_options *options, st
 static void running_close(struct running *r)
 {
 	launch_close(&r->launch);
+	if (r->attach.count)
+		attach_close(&r->attach);
 	recording_free(r->recording);
 	r->recording = NULL;
 	facts_fini(&r->facts);
@@ -219,14 +223,11 @@ static void let_go_of_streams(const struct run_options *options)
 		dup3(null, STDOUT_FILENO, O_CLOEXEC);
 }
 
-// Launches the target and records it until it has ended. -1 with the exit status for it in *STATUS.
-static int run_target(struct running *r, int *status, struct error *err)
+// Of this run. The texts are R's.
+static struct recording_options options_of(struct running *r)
 {
-	char **argv = r->options->argv;
 	struct recording_options options = run_options_recording(r->options);
-	struct run run;
 
-	*status = EXIT_OURS;
 	options.checkpoint = r->path[0] ? r->path : NULL;
 	if (state_kallsyms(r->kernel_names, sizeof(r->kernel_names), NULL) == 0)
 		options.kernel_names = r->kernel_names;
@@ -234,6 +235,45 @@ static int run_target(struct running *r, int *status, struct error *err)
 		options.names = r->names;
 	if (state_prices(r->prices, sizeof(r->prices), NULL) == 0)
 		options.prices = r->prices;
+	return options;
+}
+
+// Records what runs already until the user has had enough of it.
+static int watch_target(struct running *r, struct error *err)
+{
+	struct recording_options options = options_of(r);
+	struct run run;
+
+	if (attach_open(&r->attach, r->options->pids, err) < 0)
+		return -1;
+	options.argv = r->attach.argv;
+	options.attached = r->attach.pids;
+	options.attached_count = r->attach.count;
+	options.duration_ns = 0;
+	r->job.handled = r->attach.handled;
+	r->recording = recording_new(&options, err);
+	if (!r->recording)
+		return -1;
+	if (recording_attach(r->recording, r->attach.pids[0], err) < 0) {
+		attach_refused(&r->attach, err);
+		return -1;
+	}
+	if (attach_facts(&r->attach, &r->facts, &run) < 0)
+		return error_set(err, ENOMEM, "could not start");
+	recording_start(r->recording, &run);
+	if (attach_collect(&r->attach, r->recording, r->options->duration_ns, err) < 0)
+		return -1;
+	return recording_finish(r->recording, err);
+}
+
+// Launches the target and records it until it has ended. -1 with the exit status for it in *STATUS.
+static int run_target(struct running *r, int *status, struct error *err)
+{
+	char **argv = r->options->argv;
+	struct recording_options options = options_of(r);
+	struct run run;
+
+	*status = EXIT_OURS;
 	r->recording = recording_new(&options, err);
 	if (!r->recording || job_open(&r->job, err) < 0 ||
 	    launch_start(&r->launch, argv, r->recording, &r->job, err) < 0)
@@ -325,7 +365,10 @@ static int conclude(struct running *r, const struct rule_limits *limits, FILE *r
 	struct error err;
 
 	handle_signals();
-	job_close(&r->job);
+	if (r->attach.count)
+		attach_close(&r->attach);
+	else
+		job_close(&r->job);
 	if (name_addresses(r, &err) < 0)
 		message_error(NULL, &err);
 	if (wanted)
@@ -356,12 +399,14 @@ static int record(struct running *r, const struct rule_limits *limits, FILE *rep
 	struct error err;
 	int status = EXIT_OURS;
 
-	if (run_target(r, &status, &err) < 0) {
+	if (r->options->pids ? watch_target(r, &err) < 0 : run_target(r, &status, &err) < 0) {
 		message_error(NULL, &err);
 		return status;
 	}
 	int ended = profile_run(recording_profile(r->recording))->exit_status;
 	int gate = conclude(r, limits, report);
+	if (r->options->pids)
+		return gate;
 	if (WIFSIGNALED(ended)) {
 		running_close(r);
 		job_die(WTERMSIG(ended));

@@ -21,6 +21,12 @@ _Static_assert(TRACED_PATTERNS >= OPTION_LIST_MAX, "patterns of --trace");
 #define AT(field) offsetof(struct run_options, field)
 
 static const struct option_spec capture[] = {
+	{ .letter = 'p',
+	  .name = "pid",
+	  .argument = "PID,...",
+	  .kind = OPTION_TEXT,
+	  .offset = AT(pids),
+	  .help = "attach to processes that run already, until --duration, Ctrl-C or their end" },
 	{ .letter = 'F',
 	  .name = "frequency",
 	  .argument = "HZ",
@@ -238,6 +244,34 @@ static bool records_schedule(const struct run_options *options)
 	return options->view.schedule && options->view.steps;
 }
 
+// Nothing is put into what runs already, and it was started without us.
+static int check_attach(const struct run_options *options, struct error *err)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} needs[] = {
+		{ "trace", options->trace.count },
+		{ "range", options->range },
+		{ "start-paused", options->start_paused },
+		{ "count-calls", options->count_calls },
+		{ "gpu-lines", options->gpu_lines },
+		{ "schedule", options->view.schedule },
+		{ "delay", options->delay_ns },
+	};
+
+	if (options->argv[0])
+		return error_set(err, 0, "-p attaches to what runs already: it cannot go with a "
+		                         "program to start (\"%.100s\")", options->argv[0]);
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (needs[i].given)
+			return error_set(err, 0,
+			                 "--%s needs a program that bottleneck starts: it cannot "
+			                 "go with -p",
+			                 needs[i].name);
+	return 0;
+}
+
 int run_options_parse(struct run_options *options, int argc, char **argv, struct error *err)
 {
 	const struct recording_options usual = recording_default();
@@ -285,7 +319,10 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 		return -1;
 	if (options->ranks && rank_in_list(options->ranks, 0, err) < 0)
 		return error_wrap(err, "--ranks");
-	if (options->view.display.help || options->help_all || options->version || options->argv[0])
+	if (options->pids && check_attach(options, err) < 0)
+		return -1;
+	if (options->view.display.help || options->help_all || options->version ||
+	    options->argv[0] || options->pids)
 		return 0;
 	return error_set(err, 0, "no program is named (see --help)");
 }
@@ -361,6 +398,7 @@ void run_options_help_short(FILE *out)
 	static const struct {
 		const char *name, *help;
 	} common[] = {
+		{ "pid", "attach to processes that run already, until Ctrl-C or --duration" },
 		{ "output", "keep the profile in FILE, not as the last run" },
 		{ "report", "write the whole report to FILE" },
 		{ "verbose", "print the whole report instead of one screen" },

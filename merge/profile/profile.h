@@ -89,6 +89,7 @@ struct run {
 	const char *cpu_clock;   /* its readings, merge/table/clocks.h; "" or NULL: not known */
 	const char *environment; /* merge/table/environment.h; "" or NULL: not known */
 	const char *notes;       /* more lines for the limits, separated by newlines */
+	uint32_t attached_pid;   /* that ran already, and may go on; 0: it was started for this */
 	bool complete;           /* false: a checkpoint of a run that was still going on */
 };
 

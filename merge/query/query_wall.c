@@ -124,6 +124,13 @@ int query_wall_account(const struct profile *p, const struct query *query,
 	*account = (struct wall_account){ 0 };
 	if (!profile_wall_time(p)->cells.count)
 		return 0;
+	// Nobody waits for a thread that would go on for ever: the one that works most counts.
+	if (profile_run(p)->attached_pid) {
+		struct account critical;
+		if (query_account(p, &critical, err) < 0)
+			return -1;
+		part |= !critical.is_main;
+	}
 	if (add_up(p, *query, QUERY_WALL, account, &counted, err) < 0 ||
 	    add_up(p, *query, QUERY_THREADS, &of_threads, &threads, err) < 0)
 		return -1;

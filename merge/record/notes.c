@@ -229,6 +229,9 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	uint64_t lost = f->status->lost_ops;
 	char text[ERROR_TEXT_SIZE];
 
+	if (f->options->attached)
+		notes_add(n, "attached to what ran already: ops, allocations, locks by name and "
+		             "calls of GPUs are seen when bottleneck starts the program");
 	if (*f->status->rung_note)
 		notes_add(n, "%s", f->status->rung_note);
 	note_rate(n, f);

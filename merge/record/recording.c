@@ -9,6 +9,7 @@
 #include "base/op.h"
 #include "base/stop.h"
 #include "merge/profile/profile.h"
+#include "merge/query/query.h"
 #include "merge/record/agent_path.h"
 #include "merge/record/ahead.h"
 #include "merge/record/capability.h"
@@ -23,6 +24,7 @@
 #include "merge/record/recorder.h"
 #include "merge/record/surroundings.h"
 #include "sampler/proc/proc_io.h"
+#include "sampler/proc/proc_stat.h"
 #include "sampler/sampler.h"
 #include "symbolize/early.h"
 #include "symbolize/symbolizer.h"
@@ -185,7 +187,7 @@ static int open_session(struct recording *r, struct error *err)
 	struct error reason;
 	char text[ERROR_TEXT_SIZE];
 
-	if (!options->agent)
+	if (!options->agent || options->attached)
 		return 0;
 	r->agent_role = role_of_agent(options->best_rung);
 	// Any program may start Python, whose processes sample themselves.
@@ -340,8 +342,11 @@ int recording_attach(struct recording *r, pid_t child, struct error *err)
 	r->codes = codes_new();
 	if (!r->kernel_names || !r->modules || !r->ops || !r->codes)
 		return out_of_memory(err);
-	if (open_profile(r, err) < 0 || open_sampler(r, err) < 0 ||
-	    sampler_attach(r->sampler, child, err) < 0)
+	if (open_profile(r, err) < 0 || open_sampler(r, err) < 0)
+		return -1;
+	const pid_t *attached = r->options.attached;
+	if (attached ? sampler_follow(r->sampler, attached, r->options.attached_count, err) < 0
+	             : sampler_attach(r->sampler, child, err) < 0)
 		return -1;
 	return open_early(r, err);
 }
@@ -462,6 +467,15 @@ static void tell_memory(struct recording *r, uint64_t now_ns)
 	r->curves_due_ns = now_ns + NS_PER_SEC;
 }
 
+// Of a process that goes on, or has ended by now: then of the last look.
+static void take_peak(struct recording *r, uint32_t pid)
+{
+	uint64_t bytes = proc_stat_peak_rss(pid);
+
+	if (bytes > r->run.peak_rss_bytes)
+		r->run.peak_rss_bytes = bytes;
+}
+
 // Whatever still runs in the background goes on without us: nobody waits for it, nor do we.
 static void note_background(struct recording *r)
 {
@@ -520,8 +534,11 @@ void recording_step(struct recording *r)
 		limits_tell(&r->limits, &r->run);
 	take_io_if_due(r, clock_now_ns());
 	take_resident(r, clock_now_ns());
-	if (clock_now_ns() >= r->curves_due_ns)
+	if (clock_now_ns() >= r->curves_due_ns) {
 		tell_memory(r, clock_now_ns());
+		for (size_t i = 0; i < r->options.attached_count; i++)
+			take_peak(r, (uint32_t)r->options.attached[i]);
+	}
 	take_sampler_facts(r);
 	r->run.wall_ns = clock_now_ns() - r->run.start_ns;
 	recorded_tell(&r->recorder.recorded, &r->run);
@@ -537,16 +554,24 @@ void recording_end(struct recording *r, int status, const struct rusage *usage)
 
 	r->run.exit_status = status;
 	take_time(r);
-	r->run.target_cpu_ns = usage_cpu_ns(usage);
-	r->run.peak_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
+	if (usage) {
+		r->run.target_cpu_ns = usage_cpu_ns(usage);
+		r->run.peak_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
+	}
 	recording_drain(r);
-	note_background(r);
+	if (usage)
+		note_background(r);
 	checkpoint_reap(&r->checkpoint, true);
 	if (sampler_finish(r->sampler, &finish) < 0 && !r->broken.text[0])
 		r->broken = finish;
 	profile_end_gpu(r->profile);
 	tell_memory(r, clock_now_ns());
 	profile_end_wall(r->profile, r->run.start_ns + r->run.wall_ns);
+	if (!usage) {
+		r->run.target_cpu_ns = query_on_cpu_ns(r->profile, 0, 0);
+		for (size_t i = 0; i < r->options.attached_count; i++)
+			take_peak(r, (uint32_t)r->options.attached[i]);
+	}
 	take_sampler_facts(r);
 	recorded_tell(&r->recorder.recorded, &r->run);
 	r->run.collector_cpu_ns = own_cpu_ns() - r->own_cpu_ns + r->checkpoint.cpu_ns;

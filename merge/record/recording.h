@@ -8,6 +8,9 @@
  *	  recording_drain() → recording_step() } → the child has ended: recording_end()
  *	→ recording_finish() → recording_symbolize() → recording_profile()
  *
+ * Of processes that run already: recording_new() → recording_attach() with the first of them →
+ * recording_start() → recording_begin() and on, until the caller has enough or they have ended.
+ *
  * It knows no terminal and no signals, launches nobody and waits for nobody: that is its caller's.
  * From recording_begin() to recording_end() one thread, of which it makes an urgent one; one at a
  * time otherwise. The caller owns it; what options and the run lead to must outlive it.
@@ -43,7 +46,10 @@ enum recording_launches {
 };
 
 struct recording_options {
-	char *const *argv;     /* what the child will exec */
+	char *const *argv;     /* what the child will exec, or what the first of ATTACHED runs */
+	const pid_t *attached; /* processes that run already, with the children that they have;
+	                          NULL: a child is started. Nothing is put into them */
+	size_t attached_count;
 	uint32_t frequency_hz; /* samples per second of CPU time of a thread */
 	uint32_t stack_bytes;  /* captured with each sample */
 	enum recording_unwinder unwinder;
@@ -113,7 +119,8 @@ void recording_step(struct recording *r);
 /* A child, which may be the program or a writer of ours, may have changed its state. */
 void recording_look(struct recording *r);
 
-/* The program has ended, as wait4(2) says. */
+/* The program has ended, as wait4(2) says. Of processes that were there before: STATUS is -1 and
+   USAGE NULL. */
 void recording_end(struct recording *r, int status, const struct rusage *usage);
 
 /* The profile gets all facts about the run, and lines that say what was not seen, and why. -1 on

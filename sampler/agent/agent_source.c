@@ -88,6 +88,8 @@ struct source *agent_source_open(const struct source_ops *ops, const struct sour
 
 static struct source *open_agent(const struct source_request *request, struct error *err)
 {
+	if (request->attached) // nothing is put into it
+		return NULL;
 	if (!request->agent_directory) {
 		error_set(err, 0, "the agent cannot get into the target");
 		error_hint(err, "Allow perf_event_open, or use a dynamically linked program.");

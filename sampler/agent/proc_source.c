@@ -7,6 +7,8 @@
 
 static struct source *open_proc(const struct source_request *request, struct error *err)
 {
+	if (request->attached)
+		return NULL; // what runs is the question, and it cannot be seen
 	struct source *source = agent_source_open(&proc_source, request, NULL, err);
 
 	if (!source)

@@ -175,6 +175,10 @@ struct event {
 		struct {
 			uint32_t parent_pid, parent_tid;
 		} fork;
+		struct {
+			uint32_t parent_pid; /* of the process; 0: none that is followed */
+			bool blocked;
+		} found;          /* RECORD_FOUND; a process's first thread first */
 		const char *name; /* RECORD_EXEC, RECORD_THREAD: the new comm */
 		struct {
 			bool in, preempted;

@@ -6,6 +6,7 @@
  * opens the best one that works, drains it, and knows nothing else about it.
  * A source follows the whole tree of its child and reports, per process:
  *
+ *	FOUND → a process or thread that ran before this; before anything else of it
  *	FORK  → the child process or thread; before anything else of it, if seen at all
  *	EXEC  → the process is another program: its mappings are gone
  *	MAP   → executable memory; before the samples in it, if seen at all
@@ -28,6 +29,7 @@
 #include "sampler/event/event.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -36,7 +38,9 @@ struct ops;
 struct source;
 
 struct source_request {
-	pid_t child; /* our child, waiting before its exec */
+	pid_t child; /* our child, waiting before its exec; or the first of ATTACHED */
+	const pid_t *attached; /* processes that run already, with the children they have; or NULL */
+	size_t attached_count;
 	uint32_t frequency_hz;
 	uint32_t stack_bytes;
 	bool off_cpu;                /* SWITCH records are wanted, and switch samples if allowed */
@@ -63,7 +67,8 @@ struct source_facts {
 struct source_ops {
 	enum rung rung;
 
-	/* NULL on failure: ERR says why, its hint says what would help (a sentence). */
+	/* NULL on failure: ERR says why, its hint says what would help (a sentence); nothing of a
+	   source that cannot do it for anybody. */
 	struct source *(*open)(const struct source_request *request, struct error *err);
 	void (*close)(struct source *s);
 

@@ -2,6 +2,7 @@
 #include "sampler/perf/perf_event.h"
 
 #include "base/cleanup.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/perf_refused.h"
@@ -9,6 +10,8 @@
 #include "sampler/perf/perf_ring.h"
 #include "sampler/perf/perf_storm.h"
 #include "sampler/perf/perf_wakeup.h"
+#include "sampler/proc/proc_stat.h"
+#include "sampler/proc/proc_tree.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,6 +19,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #define RING_MIN_BYTES   ((size_t)64 * 1024)
@@ -42,16 +46,25 @@ static const struct perf_storm_budget wakeup_budget = { .burst = 4000, .per_seco
 #define WAKEUP_RING_BYTES ((size_t)256 * 1024)
 
 struct cpu_events {
+	int cpu;
 	int clock_fd;  // has the ring of the same number
 	int switch_fd; // has a ring behind all of those; -1: no switch samples
 	int wakeup_fd; // has one behind those; -1: no wakeups
 	bool hung_up;  // no followed task is left that could run here
 };
 
+// While it is attached to a program, that may start threads: then all is listed once more.
+#define ATTACH_TRIES 5
+
 struct perf_source {
 	struct source base;
-	struct cpu_events *cpus;
+	struct cpu_events *cpus; // of the first thread
 	size_t cpu_count;
+	struct cpu_events *more; // of other threads that ran already: in turns for each of CPUS
+	size_t more_count, more_capacity;
+	struct proc_tree found; // these threads
+	size_t found_at;        // the one that is told of next
+	uint64_t found_ns;
 	size_t ring_bytes;
 	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
 	uint64_t lost;            // by PERF_RECORD_LOST so far
@@ -104,7 +117,7 @@ static struct perf_event_attr clock_attr(const struct source_request *request, b
 		.sample_stack_user = stack < STACK_BYTES_MAX ? stack : STACK_BYTES_MAX,
 		.read_format = PERF_FORMAT_ID | FORMAT_LOST,
 		.disabled = 1,
-		.enable_on_exec = 1,
+		.enable_on_exec = !request->attached,
 		.inherit = 1,
 		.exclude_kernel = !kernel,
 		.exclude_callchain_user = 1,
@@ -153,12 +166,11 @@ static struct perf_event_attr wakeup_attr(const struct perf_event_attr *clock, u
 	return attr;
 }
 
-static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t child, int cpu,
-                     bool switches)
+// False with an errno: there are none.
+static bool open_events(struct perf_source *s, struct perf_event_attr *attr, pid_t child, int cpu,
+                        struct cpu_events *events)
 {
-	struct cpu_events *events = &s->cpus[s->cpu_count];
-
-	events->switch_fd = events->wakeup_fd = -1;
+	*events = (struct cpu_events){ .cpu = cpu, .switch_fd = -1, .wakeup_fd = -1 };
 	events->clock_fd = open_event(attr, child, cpu);
 	if (events->clock_fd < 0 && errno == EINVAL && attr->read_format & FORMAT_LOST) {
 		attr->read_format &= ~(uint64_t)FORMAT_LOST; // before Linux 6.0
@@ -166,8 +178,7 @@ static bool open_cpu(struct perf_source *s, struct perf_event_attr *attr, pid_t 
 	}
 	if (events->clock_fd < 0)
 		return false;
-	s->cpu_count++;
-	if (switches) {
+	if (s->base.facts.switch_samples) {
 		struct perf_event_attr other = switch_attr(attr);
 		events->switch_fd = open_event(&other, child, cpu);
 		s->base.facts.switch_samples &= events->switch_fd >= 0;
@@ -192,11 +203,13 @@ static int open_cpus(struct perf_source *s, const struct source_request *request
 		return ENOMEM;
 	attr.wakeup_watermark =
 		(uint32_t)(perf_event_ring_bytes(request->frequency_hz, request->stack_bytes) / 4);
-	for (int cpu = 0; cpu < cpus; cpu++)
+	for (int cpu = 0; cpu < cpus; cpu++) {
 		// ENODEV: a CPU that is offline
-		if (!open_cpu(s, &attr, request->child, cpu, s->base.facts.switch_samples) &&
-		    errno != ENODEV)
+		bool open = open_events(s, &attr, request->child, cpu, &s->cpus[s->cpu_count]);
+		s->cpu_count += open;
+		if (!open && errno != ENODEV)
 			return errno;
+	}
 	return s->cpu_count ? 0 : ENODEV;
 }
 
@@ -244,11 +257,11 @@ static bool map_switch_rings(struct perf_source *s)
 	for (size_t i = 0; i < s->cpu_count; i++) {
 		int fd = s->cpus[i].switch_fd;
 		struct perf_ring *ring = &s->rings.rings[s->rings.count];
-		if (map_ring(s, fd, SWITCH_RING_BYTES) ||
-		    ioctl(fd, PERF_EVENT_IOC_ID, &ring->format.switch_id) < 0) {
+		if (map_ring(s, fd, SWITCH_RING_BYTES)) {
 			unmap_rings(s, s->cpu_count);
 			return false;
 		}
+		ring->format.switches = true;
 	}
 	return true;
 }
@@ -307,13 +320,24 @@ static int wait_for_rings(struct perf_source *s, struct error *err)
 	return 0;
 }
 
+// The events of all threads, one CPU after the other.
+static struct cpu_events *events_at(struct perf_source *s, size_t i)
+{
+	return i < s->cpu_count ? &s->cpus[i] : &s->more[i - s->cpu_count];
+}
+
+static size_t events_count(const struct perf_source *s)
+{
+	return s->cpu_count + s->more_count;
+}
+
 // All CPUs have them or none, so that off_cpu knows what to expect.
 static void drop_switch_events(struct perf_source *s)
 {
 	s->base.facts.switch_samples = false;
-	for (size_t i = 0; i < s->cpu_count; i++) {
-		close_at_scope_end(&s->cpus[i].switch_fd);
-		s->cpus[i].switch_fd = -1;
+	for (size_t i = 0; i < events_count(s); i++) {
+		close_at_scope_end(&events_at(s, i)->switch_fd);
+		events_at(s, i)->switch_fd = -1;
 	}
 }
 
@@ -321,10 +345,134 @@ static void drop_switch_events(struct perf_source *s)
 static void drop_wakeup_events(struct perf_source *s)
 {
 	s->wakeup.id = 0;
-	for (size_t i = 0; i < s->cpu_count; i++) {
-		close_at_scope_end(&s->cpus[i].wakeup_fd);
-		s->cpus[i].wakeup_fd = -1;
+	for (size_t i = 0; i < events_count(s); i++) {
+		close_at_scope_end(&events_at(s, i)->wakeup_fd);
+		events_at(s, i)->wakeup_fd = -1;
 	}
+}
+
+// What runs already.
+//
+// An event follows one thread and those that it starts from then on. So each thread that is there
+// has events of its own, which write into the rings of the first one's.
+
+static void close_more(struct perf_source *s)
+{
+	for (size_t i = 0; i < s->more_count; i++) {
+		close_at_scope_end(&s->more[i].wakeup_fd);
+		close_at_scope_end(&s->more[i].switch_fd);
+		close_at_scope_end(&s->more[i].clock_fd);
+	}
+	s->more_count = 0;
+}
+
+static bool share_ring(int fd, int owner)
+{
+	return owner < 0 || (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, owner) == 0);
+}
+
+// A thread that has ended in the meantime is none the less. 0 or an errno.
+static int follow_found(struct perf_source *s, struct perf_event_attr *attr, pid_t tid)
+{
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		const struct cpu_events *owner = &s->cpus[i];
+		if (!array_reserve(&s->more, &s->more_capacity, s->more_count + 1))
+			return ENOMEM;
+		struct cpu_events *events = &s->more[s->more_count];
+		if (!open_events(s, attr, tid, owner->cpu, events)) {
+			if (errno == ESRCH)
+				return 0;
+			return errno;
+		}
+		s->more_count++;
+		if (!share_ring(events->clock_fd, owner->clock_fd))
+			return errno;
+		if (!share_ring(events->switch_fd, owner->switch_fd))
+			drop_switch_events(s);
+		if (!share_ring(events->wakeup_fd, owner->wakeup_fd))
+			drop_wakeup_events(s);
+	}
+	return 0;
+}
+
+// Threads that are started meanwhile, by one that is followed or by one that is not yet, would be
+// seen twice or never: then it begins anew.
+static int follow_all_found(struct perf_source *s, const struct source_request *request)
+{
+	struct perf_event_attr attr = clock_attr(request, s->base.facts.kernel_samples);
+	struct proc_tree now = { 0 };
+	bool again = true;
+	int errnum = 0;
+
+	attr.wakeup_watermark =
+		(uint32_t)(perf_event_ring_bytes(request->frequency_hz, request->stack_bytes) / 4);
+	for (int try = 0; again && !errnum && try < ATTACH_TRIES; try++) {
+		again = false;
+		close_more(s);
+		if (!proc_tree_list(&s->found, request->attached, request->attached_count))
+			errnum = ENOMEM;
+		for (size_t i = 0; !errnum && i < s->found.count; i++)
+			if ((pid_t)s->found.threads[i].tid != request->child)
+				errnum = follow_found(s, &attr, (pid_t)s->found.threads[i].tid);
+		if (!errnum && !proc_tree_list(&now, request->attached, request->attached_count))
+			errnum = ENOMEM;
+		for (size_t i = 0; !errnum && i < now.count; i++)
+			again |= !proc_tree_has(&s->found, now.threads[i].tid);
+	}
+	proc_tree_fini(&now);
+	if (again && !*s->base.facts.note)
+		snprintf(s->base.facts.note, sizeof(s->base.facts.note),
+		         "the program starts threads all the time: some that began while it was "
+		         "attached to may be missing");
+	return errnum;
+}
+
+// The first listed thread may not be that of the rings, which has ended by now.
+static int attach(struct perf_source *s, const struct source_request *request)
+{
+	int errnum = follow_all_found(s, request);
+
+	if (errnum)
+		return errnum;
+	if (!proc_tree_has(&s->found, (uint32_t)request->child))
+		return ESRCH;
+	s->found_ns = clock_now_ns();
+	for (size_t i = 0; i < events_count(s); i++) {
+		const struct cpu_events *events = events_at(s, i);
+		if (ioctl(events->clock_fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return errno;
+		if (events->switch_fd >= 0)
+			ioctl(events->switch_fd, PERF_EVENT_IOC_ENABLE, 0);
+		if (events->wakeup_fd >= 0)
+			ioctl(events->wakeup_fd, PERF_EVENT_IOC_ENABLE, 0);
+	}
+	return 0;
+}
+
+// One that waits is on its CPU next when its wait is over.
+static const struct event *next_found(struct perf_source *s)
+{
+	const struct proc_tree_thread *thread = &s->found.threads[s->found_at++];
+
+	s->event = (struct event){
+		.type = RECORD_FOUND,
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.time_ns = s->found_ns,
+		.found = { .parent_pid = thread->parent_pid, .blocked = thread->blocked },
+	};
+	return &s->event;
+}
+
+// A limit that the user may raise is raised: each thread has several descriptors on each CPU.
+static void allow_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static void close_source(struct source *source)
@@ -335,6 +483,9 @@ static void close_source(struct source *source)
 		return;
 	perf_keeper_stop(&s->keeper);
 	unmap_rings(s, 0);
+	close_more(s);
+	free(s->more);
+	proc_tree_fini(&s->found);
 	for (size_t i = 0; i < s->cpu_count; i++) {
 		close_at_scope_end(&s->cpus[i].wakeup_fd);
 		close_at_scope_end(&s->cpus[i].switch_fd);
@@ -370,6 +521,8 @@ static struct source *open_source(const struct source_request *request,
 	};
 	if (kernel && request->off_cpu && !perf_wakeup_find(&s->wakeup))
 		s->wakeup.id = 0;
+	if (request->attached)
+		allow_descriptors();
 	int errnum = s->epoll < 0 ? errno : open_cpus(s, request);
 	if (errnum) {
 		perf_refused(err, errnum, kernel, perf_paranoid());
@@ -385,6 +538,12 @@ static struct source *open_source(const struct source_request *request,
 	if (!s->wakeup.id || !map_wakeup_rings(s))
 		drop_wakeup_events(s);
 	if (wait_for_rings(s, err) < 0) {
+		close_source(&s->base);
+		return NULL;
+	}
+	errnum = request->attached ? attach(s, request) : 0;
+	if (errnum) {
+		perf_refused(err, errnum, kernel, perf_paranoid());
 		close_source(&s->base);
 		return NULL;
 	}
@@ -433,8 +592,9 @@ static void change_events(struct perf_source *s, enum perf_storm_change change, 
 	unsigned long request =
 		change == PERF_STORM_PAUSE ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE;
 
-	for (size_t i = 0; change != PERF_STORM_SAME && i < s->cpu_count; i++)
-		ioctl(wakeups ? s->cpus[i].wakeup_fd : s->cpus[i].switch_fd, request, 0);
+	for (size_t i = 0; change != PERF_STORM_SAME && i < events_count(s); i++)
+		ioctl(wakeups ? events_at(s, i)->wakeup_fd : events_at(s, i)->switch_fd, request,
+		      0);
 }
 
 static void keep_budgets(struct perf_source *s, uint64_t now_ns)
@@ -451,7 +611,7 @@ static bool charge(struct perf_source *s, const struct perf_ring *ring)
 {
 	bool lost = s->event.type == RECORD_LOST;
 
-	if (!ring->format.switch_id && !ring->format.wakeup)
+	if (!ring->format.switches && !ring->format.wakeup)
 		return false;
 	perf_storm_charge(ring->format.wakeup ? &s->wakeups : &s->switches,
 	                  lost ? s->event.lost : 1);
@@ -472,6 +632,8 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 
 	if (!s->keeper.rings)
 		begin(s);
+	if (s->found_at < s->found.count && s->found_ns <= until_ns)
+		return next_found(s);
 	if (s->looked_until_ns != until_ns) {
 		s->looked_until_ns = until_ns;
 		drop_hung_up(s);
@@ -530,8 +692,8 @@ static uint64_t count_lost(struct source *source, bool exact)
 
 	if (exact && s->keeper.rings)
 		note_pauses(s);
-	for (size_t i = 0; exact && i < s->cpu_count; i++)
-		lost += read_lost(s->cpus[i].clock_fd);
+	for (size_t i = 0; exact && i < events_count(s); i++)
+		lost += read_lost(events_at(s, i)->clock_fd);
 	return lost > s->lost ? lost : s->lost;
 }
 

@@ -110,15 +110,14 @@ static enum perf_verdict decode_sample(const struct perf_format *format, struct 
 
 	if (format->wakeup)
 		return decode_wakeup(format->wakeup, b, out);
-	uint64_t identifier = cursor_u64(b);
+	cursor_u64(b); // identifier
 
 	out->type = RECORD_SAMPLE;
 	out->pid = cursor_u32(b);
 	out->tid = cursor_u32(b);
 	out->time_ns = cursor_u64(b);
 	memset(sample, 0, sizeof(*sample));
-	sample->kind = format->switch_id && identifier == format->switch_id ? SAMPLE_SWITCH
-	                                                                    : SAMPLE_ON_CPU;
+	sample->kind = format->switches ? SAMPLE_SWITCH : SAMPLE_ON_CPU;
 	sample->syscall = -1;
 	uint64_t period = cursor_u64(b);
 	if (sample->kind == SAMPLE_ON_CPU)

@@ -29,7 +29,7 @@ struct perf_wakeup_format;
 /* What the records of one ring look like. */
 struct perf_format {
 	bool kernel;        /* samples also have PERF_SAMPLE_CALLCHAIN, kernel part only */
-	uint64_t switch_id; /* samples with this id are SAMPLE_SWITCH; 0: there are none */
+	bool switches;      /* its samples are SAMPLE_SWITCH */
 	/* Samples are PERF_RECORD_WAKEUP_TYPE, of that; NULL: they are not. Borrowed. */
 	const struct perf_wakeup_format *wakeup;
 };

@@ -162,7 +162,7 @@ static void relieve(struct perf_ring *ring, size_t most)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 
-	if (head - ring->tail <= ring->mask / 2 || ring->format.switch_id || ring->format.wakeup)
+	if (head - ring->tail <= ring->mask / 2 || ring->format.switches || ring->format.wakeup)
 		return;
 	ring->head = head;
 	while (ring->tail != ring->head && keep_record(ring, most))

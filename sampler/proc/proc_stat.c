@@ -151,6 +151,24 @@ void proc_stat_children_parse(const char *text, void (*visit)(void *context, uin
 	}
 }
 
+uint64_t proc_stat_peak_rss(uint32_t pid)
+{
+	char path[64], text[4096];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	const char *at = read_text(path, text, sizeof(text)) ? strstr(text, "\nVmHWM:") : NULL;
+	return at ? strtoull(at + strlen("\nVmHWM:"), NULL, 10) * 1024 : 0;
+}
+
+char proc_stat_state(uint32_t pid, uint32_t tid)
+{
+	char path[64], text[1024];
+	struct proc_stat stat;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, tid);
+	return read_text(path, text, sizeof(text)) && proc_stat_parse(text, &stat) ? stat.state : 0;
+}
+
 void proc_stat_children(uint32_t pid, uint32_t tid, void (*visit)(void *context, uint32_t pid),
                         void *context)
 {

@@ -27,6 +27,12 @@ bool proc_stat_read(uint32_t pid, struct proc_stat *out);
 bool proc_stat_times_parse(const char *text, uint64_t *run_ns, uint64_t *wait_ns);
 bool proc_stat_times(uint32_t pid, uint32_t tid, uint64_t *run_ns, uint64_t *wait_ns);
 
+/* The most memory that it had so far, in bytes; 0 if that cannot be read. */
+uint64_t proc_stat_peak_rss(uint32_t pid);
+
+/* 'R', 'S', 'D', …; 0 if that cannot be read. */
+char proc_stat_state(uint32_t pid, uint32_t tid);
+
 /* Its name, which it may change. */
 bool proc_stat_name(uint32_t pid, uint32_t tid, char name[16]);
 

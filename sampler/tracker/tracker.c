@@ -186,6 +186,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_EXEC] = tracker_on_exec,
 		[RECORD_BIRTH] = tracker_on_birth,
 		[RECORD_FORK] = tracker_on_fork,
+		[RECORD_FOUND] = tracker_on_found,
 		[RECORD_EXIT] = tracker_on_exit,
 		[RECORD_SWITCH] = on_switch,
 		[RECORD_LOST] = on_lost,

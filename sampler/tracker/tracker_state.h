@@ -149,6 +149,7 @@ void tracker_end_threads(struct tracker *t, struct process *of, struct thread *w
 
 void tracker_on_birth(struct tracker *t, const struct event *event);
 void tracker_on_fork(struct tracker *t, const struct event *event);
+void tracker_on_found(struct tracker *t, const struct event *event);
 void tracker_on_exec(struct tracker *t, const struct event *event);
 void tracker_on_name(struct tracker *t, const struct event *event);
 void tracker_on_exit(struct tracker *t, const struct event *event);

@@ -247,6 +247,29 @@ void tracker_on_fork(struct tracker *t, const struct event *event)
 	begin_thread(t, thread, event->time_ns, false);
 }
 
+void tracker_on_found(struct tracker *t, const struct event *event)
+{
+	struct process *parent = tasks_find_process(t->tasks, event->found.parent_pid);
+	bool first = event->pid == event->tid && !tasks_find_process(t->tasks, event->pid);
+
+	if (first && parent) {
+		struct process *process =
+			tasks_fork(t->tasks, parent, event->pid, event->time_ns);
+		if (!process) {
+			t->no_memory = true;
+			return;
+		}
+		// It may run another program than its parent.
+		address_space_clear(process->space);
+		python_fini(&process->python);
+		patches_fini(&process->patches);
+		process->program = 0;
+	}
+	struct thread *thread = tracker_thread(t, event, true);
+	if (thread && t->off_cpu && event->found.blocked)
+		off_cpu_switch(t->off_cpu, thread, event->time_ns, false, false);
+}
+
 void tracker_on_exec(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = tasks_thread(t->tasks, event->pid, event->tid, event->time_ns);

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	set = (struct perf_rings){ .rings = &ring, .count = 1 };
 	perf_ring_init(&ring, page, DATA_BYTES);
 	ring.format.kernel = options & 1;
-	ring.format.switch_id = options & 2;
+	ring.format.switches = options & 2;
 	if (perf_rings_look(&set, &err) == 0)
 		for (const struct perf_event_header *record;
 		     (record = perf_rings_next(&set, UINT64_MAX - 1, &from, &err));)

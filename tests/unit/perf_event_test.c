@@ -557,7 +557,7 @@ Test(perf_ring, what_a_storm_of_switches_costs_is_what_its_ring_holds)
 	static struct two_rings t;
 
 	open_two(&t, 0);
-	t.rings[0].format.switch_id = 7;
+	t.rings[0].format.switches = true;
 	for (uint32_t tid = 1; t.fake[0].head <= RING_DATA / 2; tid++)
 		ring_put(&t.fake[0], tid, tid * 10, 40);
 	perf_rings_look(&t.set, NULL);
