@@ -105,10 +105,16 @@ static int set_percent(const struct option_spec *spec, const char *option, const
 static int set_seconds(const struct option_spec *spec, const char *option, const char *value,
                        void *out, struct error *err)
 {
+	char text[32];
 	double number;
 
 	(void)spec;
-	if (!parse_decimal(value, &number) || number > 1e9)
+	// "10s" is as good.
+	snprintf(text, sizeof(text), "%s", value);
+	size_t length = strlen(text);
+	if (length > 1 && text[length - 1] == 's')
+		text[length - 1] = '\0';
+	if (!parse_decimal(text, &number) || number > 1e9)
 		return value_error(option, value, "a number of seconds", err);
 	*(uint64_t *)out = (uint64_t)(number * (double)NS_PER_SEC + 0.5);
 	return 0;

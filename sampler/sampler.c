@@ -28,9 +28,10 @@
 #define FREQUENCY_MAX      10000
 #define STACK_BYTES_MIN    512
 #define STACK_BYTES_MAX    65528
-#define LOST_SHARE_TOO_BIG 50 // one event in so many
-#define COLLECTOR_SHARE    2  // of a CPU: one in so many
-#define TIMED_EVENTS       16 // one in so many is timed
+#define LOST_SHARE_TOO_BIG 50  // one event in so many
+#define COLLECTOR_SHARE    2   // of a CPU: one in so many
+#define TIMED_EVENTS       16  // one in so many is timed
+#define EAGER_FREQUENCY    249 // each sample interrupts what runs a second time, for the collector
 
 struct sampler {
 	struct sampler_options options;
@@ -140,16 +141,20 @@ static int open_ops(struct sampler *s, struct error *err)
 	return s->ops ? 0 : -1;
 }
 
-static int open_source(struct sampler *s, pid_t child, const pid_t *attached,
-                       size_t attached_count, struct error *err)
+static int open_source(struct sampler *s, pid_t child, const pid_t *attached, size_t attached_count,
+                       struct error *err)
 {
 	struct ladder_report report;
 	size_t count;
 	const struct source_ops *const *rungs = ladder_rungs(&count);
+	bool eager = attached && tracker_finds_python(attached, attached_count);
+	if (eager && s->options.frequency_hz == SAMPLER_FREQUENCY_DEFAULT)
+		s->options.frequency_hz = EAGER_FREQUENCY;
 	struct source_request request = {
 		.child = child,
 		.attached = attached,
 		.attached_count = attached_count,
+		.eager = eager,
 		.frequency_hz = s->options.frequency_hz,
 		.stack_bytes = s->options.stack_bytes,
 		.off_cpu = s->options.off_cpu,
@@ -176,6 +181,8 @@ int sampler_attach(struct sampler *s, pid_t child, struct error *err)
 
 int sampler_follow(struct sampler *s, const pid_t *pids, size_t count, struct error *err)
 {
+	if (s->options.codes && !tracker_read_python(s->tracker))
+		return error_set(err, ENOMEM, "could not start the sampler");
 	return open_source(s, pids[0], pids, count, err);
 }
 

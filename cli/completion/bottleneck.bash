@@ -51,7 +51,7 @@ _bottleneck_program() {
 		case $word in
 		--) echo $((i + 1)); return ;;
 		run) ((i == 1)) && continue ;;
-		-F | -o | -R | -n) ((i++)); continue ;;
+		-F | -o | -R | -n | -p) ((i++)); continue ;;
 		-*) [[ ${COMP_WORDS[i + 1]} == = ]] && ((i += 2)); continue ;;
 		esac
 		echo "$i"

@@ -55,8 +55,10 @@ static int take_list(struct attach *a, const char *list, struct error *err)
 		errno = 0;
 		long pid = strtol(at, &end, 10);
 		if (end == at || errno || pid <= 0 || pid > INT_MAX || (*end && *end != ','))
-			return error_set(err, 0, "-p %s: a list of process IDs is expected, as in "
-			                         "-p 1234,5678", list);
+			return error_set(err, 0,
+			                 "-p %s: a list of process IDs is expected, as in "
+			                 "-p 1234,5678",
+			                 list);
 		if (add(a, (pid_t)pid, err) < 0)
 			return -1;
 		at = end + 1;
@@ -74,7 +76,8 @@ static int take_command(struct attach *a, struct error *err)
 	if (!a->command)
 		return error_set(err, ENOMEM, "could not start");
 	for (int i = 0; i < 2 && !size; i++) {
-		snprintf(path, sizeof(path), "/proc/%d/%s", (int)a->pids[0], i ? "comm" : "cmdline");
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)a->pids[0],
+		         i ? "comm" : "cmdline");
 		cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 		ssize_t count;
 		while (fd >= 0 && size < COMMAND_MAX &&

@@ -5,7 +5,8 @@
  *	attach_open() → recording_attach() → recording_start() → attach_collect() → attach_close()
  *
  * They are neither stopped nor signalled, and nothing is put into them: what is read of them is in
- * /proc, in their memory and in the kernel's events. One at a time, in the main thread.
+ * /proc, in their memory and in the kernel's events. One at a time, in the main thread; the caller,
+ * who opened it, closes it.
  */
 #pragma once
 
@@ -25,9 +26,9 @@ struct attach {
 	pid_t pids[ATTACH_MAX];
 	int pidfds[ATTACH_MAX]; /* readable when it has ended; -1: that is known */
 	size_t count;
-	char *command;       /* of the first, its words each ended by NUL */
-	char **argv;         /* these words; ends with NULL */
-	int signals;         /* readable when the user has had enough; -1: not open */
+	char *command; /* of the first, its words each ended by NUL */
+	char **argv;   /* these words; ends with NULL */
+	int signals;   /* readable when the user has had enough; -1: not open */
 	sigset_t handled, old_mask;
 };
 

@@ -39,8 +39,10 @@ struct source;
 
 struct source_request {
 	pid_t child; /* our child, waiting before its exec; or the first of ATTACHED */
-	const pid_t *attached; /* processes that run already, with the children they have; or NULL */
+	const pid_t
+		*attached; /* processes that run already, with the children they have; or NULL */
 	size_t attached_count;
+	bool eager; /* samples are handed on at once: more is read of their threads */
 	uint32_t frequency_hz;
 	uint32_t stack_bytes;
 	bool off_cpu;                /* SWITCH records are wanted, and switch samples if allowed */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/perf/perf_event.h"
 
-#include "base/cleanup.h"
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/perf_refused.h"
@@ -103,6 +103,12 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+// How much is written before we wake.
+static uint32_t watermark_of(const struct source_request *request)
+{
+	return (uint32_t)(perf_event_ring_bytes(request->frequency_hz, request->stack_bytes) / 4);
+}
+
 static struct perf_event_attr clock_attr(const struct source_request *request, bool kernel)
 {
 	uint32_t stack = request->stack_bytes & ~7u;
@@ -132,7 +138,9 @@ static struct perf_event_attr clock_attr(const struct source_request *request, b
 		.context_switch = request->off_cpu || !kernel,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
+		// By samples alone: records of switches would wake who makes more of them.
+		.watermark = !request->eager,
+		.wakeup_watermark = request->eager ? 1 : watermark_of(request),
 	};
 }
 
@@ -145,6 +153,7 @@ static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
 	attr.sample_stack_user = clock->sample_stack_user / 2 & ~7u;
 	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
 	attr.sample_period = 1;
+	attr.watermark = 1;
 	attr.wakeup_watermark = (uint32_t)(SWITCH_RING_BYTES / 4);
 	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
 	return attr;
@@ -161,6 +170,7 @@ static struct perf_event_attr wakeup_attr(const struct perf_event_attr *clock, u
 	attr.sample_regs_user = 0;
 	attr.sample_stack_user = 0;
 	attr.exclude_callchain_user = 0;
+	attr.watermark = 1;
 	attr.wakeup_watermark = (uint32_t)(WAKEUP_RING_BYTES / 4);
 	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
 	return attr;
@@ -201,8 +211,6 @@ static int open_cpus(struct perf_source *s, const struct source_request *request
 	s->rings.rings = calloc((size_t)cpus * 3, sizeof(*s->rings.rings));
 	if (!s->cpus || !s->rings.rings)
 		return ENOMEM;
-	attr.wakeup_watermark =
-		(uint32_t)(perf_event_ring_bytes(request->frequency_hz, request->stack_bytes) / 4);
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		// ENODEV: a CPU that is offline
 		bool open = open_events(s, &attr, request->child, cpu, &s->cpus[s->cpu_count]);
@@ -404,8 +412,6 @@ static int follow_all_found(struct perf_source *s, const struct source_request *
 	bool again = true;
 	int errnum = 0;
 
-	attr.wakeup_watermark =
-		(uint32_t)(perf_event_ring_bytes(request->frequency_hz, request->stack_bytes) / 4);
 	for (int try = 0; again && !errnum && try < ATTACH_TRIES; try++) {
 		again = false;
 		close_more(s);

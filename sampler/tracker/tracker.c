@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/off_cpu/off_cpu.h"
+#include "sampler/off_cpu/off_cpu_python.h"
 #include "sampler/tracker/cpu_account.h"
 #include "sampler/tracker/mapper.h"
+#include "sampler/tracker/python_find.h"
 #include "sampler/tracker/tracker_state.h"
 
 #include <errno.h>
@@ -43,6 +45,7 @@ void tracker_free(struct tracker *t)
 	if (!t)
 		return;
 	off_cpu_free(t->off_cpu);
+	off_cpu_python_free(t->reader);
 	peers_free(t->peers);
 	gpu_calls_free(t->gpu);
 	unwinder_free(t->unwinder);
@@ -93,6 +96,22 @@ void tracker_set_ops(struct tracker *t, const struct ops *ops)
 void tracker_set_codes(struct tracker *t, struct codes *codes)
 {
 	t->codes = codes;
+}
+
+bool tracker_finds_python(const pid_t *pids, size_t count)
+{
+	struct event_python python;
+	bool found = false;
+
+	for (size_t i = 0; i < count && !found; i++)
+		found = python_find((uint32_t)pids[i], &python);
+	return found;
+}
+
+bool tracker_read_python(struct tracker *t)
+{
+	t->reader = off_cpu_python_new(t->codes);
+	return t->reader;
 }
 
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,

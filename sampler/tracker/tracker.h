@@ -45,6 +45,13 @@ void tracker_set_codes(struct tracker *t, struct codes *codes);
 /* Where ops have their numbers. */
 void tracker_set_ops(struct tracker *t, const struct ops *ops);
 
+/* Whether one of COUNT processes runs Python. */
+bool tracker_finds_python(const pid_t *pids, size_t count);
+
+/* Nothing of ours is in the processes: their interpreters are found, and the Python frames of
+   threads that run are read, from outside. Before the first event; false: no memory. */
+bool tracker_read_python(struct tracker *t);
+
 /* Before the first event. OFF_CPU: whether the sink wants to hear of waiting. */
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,
                   struct error *err);

@@ -149,13 +149,13 @@ void tracker_add_kernel(struct thread *thread, struct event_sample *sample)
 }
 
 size_t tracker_add_python(struct tracker *t, struct process *process,
-                          const struct event_sample *sample, struct frame *frames,
+                          const struct python_chain *chain, struct frame *frames,
                           const uint64_t **sps, size_t count, size_t max, uint32_t *flags)
 {
 	const struct python_native native = { process->space, frames, *sps, count };
 	struct python_stack *placed = &t->python;
 
-	python_place(&process->python, sample->python, &native, placed);
+	python_place(&process->python, chain, &native, placed);
 	if (placed->whole)
 		*flags &= ~(uint32_t)STACK_TRUNCATED;
 	count = placed->count < max ? placed->count : max;

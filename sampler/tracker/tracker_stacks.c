@@ -2,6 +2,7 @@
 #include "sampler/tracker/tracker_state.h"
 
 #include "sampler/off_cpu/off_cpu.h"
+#include "sampler/off_cpu/off_cpu_python.h"
 #include "sampler/tracker/cpu_account.h"
 #include "sampler/tracker/mapper.h"
 #include "sampler/wait/wait.h"
@@ -63,6 +64,18 @@ size_t tracker_unwind(struct tracker *t, struct thread *thread, const struct eve
 	return count;
 }
 
+// The sample is a moment old, and the thread may have gone on: its frames are those of now. What
+// has been left by then has no place in the native stack.
+static const struct python_chain *read_python(struct tracker *t, struct thread *thread,
+                                              const struct event_sample *sample)
+{
+	uint64_t until_ns;
+
+	if (!t->reader || !sample->has_user || !off_cpu_python_may(thread))
+		return NULL;
+	return off_cpu_python_read(t->reader, thread, sample->regs[DWARF_RSP], &until_ns);
+}
+
 size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,
                       uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags)
 {
@@ -75,8 +88,10 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 	// Callers that were read later, or are those of the stack before, may be of another call.
 	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED | STACK_JOINED)))
 		op_tracker_see(thread, frames, sps, count, time_ns);
-	if (sample->python)
-		count = tracker_add_python(t, thread->process, sample, frames, &sps, count, max,
+	const struct python_chain *python =
+		sample->python ? sample->python : read_python(t, thread, sample);
+	if (python)
+		count = tracker_add_python(t, thread->process, python, frames, &sps, count, max,
 		                           flags);
 	return op_stack_place(&thread->ops, frames, sps, count, max);
 }

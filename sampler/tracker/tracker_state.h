@@ -105,8 +105,9 @@ struct tracker {
 	op_is_wrapper *is_wrapper; /* may be NULL */
 	void *wrapper_context;
 	struct gpu_calls *gpu;
-	struct codes *codes;        /* borrowed; NULL: Python's frames are not wanted */
-	struct python_stack python; /* of the last stack */
+	struct codes *codes;           /* borrowed; NULL: Python's frames are not wanted */
+	struct python_stack python;    /* of the last stack */
+	struct off_cpu_python *reader; /* of the frames of threads that run; NULL: agents tell */
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
 	uint32_t ended_count;
 	struct tracker_ended_thread ended_threads[TRACKER_ENDED_THREADS]; /* the same */
@@ -212,7 +213,7 @@ void tracker_add_kernel(struct thread *thread, struct event_sample *sample);
 
 /* COUNT native FRAMES with *SPS become those with SAMPLE's Python frames among them; the number. */
 size_t tracker_add_python(struct tracker *t, struct process *process,
-                          const struct event_sample *sample, struct frame *frames,
+                          const struct python_chain *chain, struct frame *frames,
                           const uint64_t **sps, size_t count, size_t max, uint32_t *flags);
 
 /* Ops and allocations. */

@@ -9,6 +9,7 @@
 #include "sampler/proc/proc_task.h"
 #include "sampler/tracker/cpu_account.h"
 #include "sampler/tracker/mapper.h"
+#include "sampler/tracker/python_find.h"
 #include "sampler/tracker/tracker.h"
 
 #include <string.h>
@@ -247,14 +248,24 @@ void tracker_on_fork(struct tracker *t, const struct event *event)
 	begin_thread(t, thread, event->time_ns, false);
 }
 
+// No agent tells of it.
+static void find_python(struct tracker *t, const struct process *process, uint64_t time_ns)
+{
+	struct event event = {
+		.type = RECORD_PYTHON, .pid = process->pid, .tid = process->pid, .time_ns = time_ns
+	};
+
+	if (t->reader && !process->python.version && python_find(process->pid, &event.python))
+		tracker_on_python(t, &event);
+}
+
 void tracker_on_found(struct tracker *t, const struct event *event)
 {
 	struct process *parent = tasks_find_process(t->tasks, event->found.parent_pid);
 	bool first = event->pid == event->tid && !tasks_find_process(t->tasks, event->pid);
 
 	if (first && parent) {
-		struct process *process =
-			tasks_fork(t->tasks, parent, event->pid, event->time_ns);
+		struct process *process = tasks_fork(t->tasks, parent, event->pid, event->time_ns);
 		if (!process) {
 			t->no_memory = true;
 			return;
@@ -266,6 +277,8 @@ void tracker_on_found(struct tracker *t, const struct event *event)
 		process->program = 0;
 	}
 	struct thread *thread = tracker_thread(t, event, true);
+	if (thread && event->pid == event->tid)
+		find_python(t, thread->process, event->time_ns);
 	if (thread && t->off_cpu && event->found.blocked)
 		off_cpu_switch(t->off_cpu, thread, event->time_ns, false, false);
 }
@@ -378,6 +391,7 @@ static void look_for_title(void *context, struct thread *thread)
 	if (thread->tid != process->pid || look->now_ns < process->title_due_ns)
 		return;
 	if (process->title_due_ns) {
+		find_python(look->tracker, process, look->now_ns);
 		proc_title_read(process->pid, process->command, title);
 		if (*title && strcmp(title, process->title) != 0) {
 			memcpy(process->title, title, sizeof(title));

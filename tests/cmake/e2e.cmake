@@ -19,6 +19,7 @@ function(e2e name script)
 endfunction()
 
 foreach(part
+  attach
   batch
   batch_examples
   bench

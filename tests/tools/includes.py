@@ -68,7 +68,7 @@ ONE_CLIENT = {
     "cli/export/firefox_markers.h": "its exporter is two tables, of stacks and of markers, in a file each",
     "cli/export/protobuf.h": "protocol buffers, apart from pprof's messages",
     "cli/html/html_assets.h": "the page itself: cmake/html.cmake makes the other file",
-    "cli/run/collect.h": "signals and children while a run is recorded",
+    "cli/run/attach.h": "processes that run already, apart from those that are launched",
     "merge/record/checkpoint.h": "a forked writer, apart from what is recorded meanwhile",
     "merge/record/prices.h": "a forked child that measures, apart from what is recorded",
     "merge/record/surroundings.h": "400 lines of /proc, /sys and libraries that recording need not know",

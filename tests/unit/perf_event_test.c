@@ -16,7 +16,6 @@
 #define PAGE      4096
 #define RING_DATA 4096
 
-#define SWITCH_ID 77
 
 // A record as the kernel lays it out, in the making.
 struct maker {
@@ -90,7 +89,7 @@ static void make_sample(struct maker *m, uint64_t id, uint64_t time, const uint6
 
 static enum perf_verdict decode(const struct maker *m, struct event *event)
 {
-	struct perf_format format = { .kernel = true, .switch_id = SWITCH_ID };
+	struct perf_format format = { .kernel = true };
 
 	return perf_record_decode(&format, m->bytes, m->size, event);
 }
@@ -139,13 +138,14 @@ Test(perf_record, the_kernel_chain_is_what_lies_between_the_marks)
 	cr_expect(eq(u32, e.sample.kernel_count, 0), "a mark alone is no frame");
 }
 
-Test(perf_record, samples_of_the_switch_event_are_told_by_their_id_and_weigh_nothing)
+Test(perf_record, samples_in_the_ring_of_switches_weigh_nothing)
 {
+	const struct perf_format format = { .kernel = true, .switches = true };
 	struct maker m;
 	struct event e;
 
-	make_sample(&m, SWITCH_ID, 500, NULL, 0, 64, 64);
-	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	make_sample(&m, 77, 500, NULL, 0, 64, 64);
+	cr_assert(eq(int, perf_record_decode(&format, m.bytes, m.size, &e), PERF_RECORD_EVENT));
 	cr_expect(eq(int, (int)e.sample.kind, SAMPLE_SWITCH));
 	cr_expect(eq(u64, e.sample.weight_ns, 0));
 }

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""Processes that run already: what is seen of them, and that they are left as they were."""
+import contextlib
+import csv
+import glob
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from harness import BOTTLENECK, TIMEOUT, Case, main, python_for_nobody, target, unprivileged
+
+PY_BUSY = """import threading, time
+def heavy(n):
+    s = 0
+    for i in range(n):
+        s += i * i
+    return s
+def light(n):
+    s = 0
+    for i in range(n):
+        s += i * i
+    return s
+def idle():
+    time.sleep(1000)
+threading.Thread(target=idle, daemon=True, name="idler").start()
+print("ready", flush=True)
+while True:
+    heavy(30000)
+    light(10000)
+"""
+PY_PARENT = """import os, sys, time
+def child_work():
+    while True:
+        sum(range(1000))
+pid = os.fork()
+if not pid:
+    child_work()
+print("ready", flush=True)
+time.sleep(1000)
+"""
+PY_LATER = """import os, sys, time
+def late_work():
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        sum(range(1000))
+print("ready", flush=True)
+time.sleep(0.7)
+pid = os.fork()
+if not pid:
+    late_work()
+    os._exit(0)
+os.waitpid(pid, 0)
+time.sleep(1000)
+"""
+# Pythons of several versions, as pyenv keeps them; older ones are not known.
+PYTHONS = sorted(path for path in glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+                 if int(path.split("/3.")[1].split(".")[0]) >= 8)
+
+
+def end_group(number):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(number, signal.SIGKILL)
+
+
+TOLERANCE = 0.13  # of a share of some 250 samples, on a machine with other work
+
+
+class Attach(Case):
+    def start(self, *command, user=()):
+        """In a group of its own, which ends with the test."""
+        process = subprocess.Popen([*user, *command], stdout=subprocess.PIPE, cwd=self.work,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(end_group, process.pid)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def attach(self, *arguments, seconds="1", **options):
+        line = [BOTTLENECK, "-o", self.path("profile.bneck"), *arguments]
+        if seconds:
+            line += ["--duration", seconds]
+        return self.bare(line, **options)
+
+    def functions(self):
+        done = self.verb("report", "--export", "csv=-", "--table", "functions", self.path("profile.bneck"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {row["name"]: row for row in csv.DictReader(io.StringIO(done.stdout.decode()))}
+
+    def shares(self, *names):
+        rows = self.functions()
+        values = [int(rows[name]["total_on_cpu_ns"]) if name in rows else 0 for name in names]
+        whole = sum(values)
+        self.assertGreater(whole, 0, sorted(rows))
+        return [value / whole for value in values]
+
+    def state_of(self, pid):
+        """What a profiler could leave behind in a process."""
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+            maps = sorted({line.split()[5] for line in file if len(line.split()) > 5})
+        return {"fds": sorted(os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")),
+                "maps": maps,
+                **{key: status[key] for key in ("TracerPid", "SigBlk", "SigIgn", "SigCgt", "Threads")}}
+
+    def test_a_python_is_seen_by_function_and_line(self):
+        for python in PYTHONS or [sys.executable]:
+            with self.subTest(python=python):
+                process = self.start(python, "-c", PY_BUSY)
+                before = self.state_of(process.pid)
+                done = self.attach("-p", str(process.pid))
+                self.assertEqual(done.returncode, 0, done.stderr)
+                heavy, _ = self.shares("heavy", "light")
+                self.assertAlmostEqual(heavy, 0.75, delta=TOLERANCE)
+                self.assertEqual(self.state_of(process.pid), before)
+                self.assertIsNone(process.poll())
+                text = done.stderr.decode()
+                self.assertIn(f"attached to PID {process.pid}", text)
+                self.assertRegex(text, "heavy")
+                process.kill()
+
+    def test_frames_without_the_kernels_stacks_and_without_privileges(self):
+        python = python_for_nobody()
+        process = self.start(python, "-c", PY_BUSY, user=unprivileged())
+        with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as file:
+            if int(file.read()) > 2:
+                self.skipTest("kernel.perf_event_paranoid does not let users have perf events")
+        os.chmod(self.directory, 0o777)
+        done = self.bare([*unprivileged(), BOTTLENECK, "-o", self.path("profile.bneck"), "-p",
+                          str(process.pid), "--duration", "2s"],
+                         env=self.environment(XDG_STATE_HOME=None, HOME=self.directory))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        heavy, _ = self.shares("heavy", "light")
+        self.assertAlmostEqual(heavy, 0.75, delta=TOLERANCE)
+
+    def test_the_children_it_has_and_those_it_makes(self):
+        for text, name, seconds in ((PY_PARENT, "child_work", "0.7"), (PY_LATER, "late_work", "2")):
+            with self.subTest(name=name):
+                process = self.start(sys.executable, "-c", text)
+                done = self.attach("-p", str(process.pid), seconds=seconds)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(name, self.functions())
+
+    def test_it_ends_with_the_process_and_at_a_signal(self):
+        text = "import time\nprint('ready', flush=True)\nend = time.monotonic() + 1.2\n" \
+               "while time.monotonic() < end: sum(range(1000))\n"
+        process = self.start(sys.executable, "-c", text)
+        begin = time.monotonic()
+        done = self.attach("-p", str(process.pid), seconds=None)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - begin, 60)
+        self.assertEqual(process.wait(), 0)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start(sys.executable, "-c", PY_BUSY)
+            watcher = subprocess.Popen([BOTTLENECK, "-o", self.path("profile.bneck"), "-p", str(process.pid)],
+                                       stderr=subprocess.PIPE, env=self.environment(), cwd=self.work)
+            time.sleep(1.5)
+            watcher.send_signal(number)
+            _, err = watcher.communicate(timeout=TIMEOUT)
+            self.assertEqual(watcher.returncode, 0, err)
+            self.assertIn("heavy", err.decode())
+            self.assertIsNone(process.poll())
+
+    def test_a_native_program_with_threads_that_wait_for_a_lock(self):
+        process = subprocess.Popen([target("locks")], stdout=subprocess.DEVNULL,
+                                   env=self.environment(TRUTH_MS="4000"), cwd=self.work)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        time.sleep(0.3)
+        before = self.state_of(process.pid)
+        done = self.attach("-p", str(process.pid), seconds="0.8")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = self.state_of(process.pid)
+        for key in ("fds", "maps", "TracerPid", "SigBlk", "SigIgn", "SigCgt"):
+            self.assertEqual(after[key], before[key], key)
+
+    def test_again_and_again(self):
+        process = self.start(sys.executable, "-c", PY_BUSY)
+        before = self.state_of(process.pid)
+        for _ in range(12):
+            done = self.attach("-q", "-p", str(process.pid), seconds="0.05")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.state_of(process.pid), before)
+        self.assertIsNone(process.poll())
+
+    def test_what_cannot_be_attached_to(self):
+        gone = subprocess.Popen(["true"])
+        gone.wait()
+        for arguments, words in (
+                (["-p", str(gone.pid)], [str(gone.pid), "No such process"]),
+                (["-p", "x"], ["process IDs"]),
+                (["-p", "0"], ["process IDs"]),
+                (["-p", "1,,2"], ["process IDs"]),
+                (["-p", str(os.getpid()), "true"], ["cannot go with a program"]),
+                (["-p", str(os.getpid()), "--trace", "main"], ["--trace", "-p"])):
+            with self.subTest(arguments=arguments):
+                done = self.bare([BOTTLENECK, *arguments])
+                self.assertEqual(done.returncode, 125)
+                self.assert_clean_message(done, *words)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs processes of two users")
+    def test_another_users_process_is_refused_with_the_remedy(self):
+        process = self.start(sys.executable, "-c", PY_BUSY)
+        done = self.bare([*unprivileged(), BOTTLENECK, "-p", str(process.pid), "--duration", "1"],
+                         env=self.environment(HOME="/nonexistent", XDG_STATE_HOME=None))
+        self.assertEqual(done.returncode, 125)
+        self.assert_clean_message(done, "root's", "as that user, or as root")
+
+    def test_without_perf_events_it_says_so(self):
+        from harness import NO_PERF
+        process = self.start(sys.executable, "-c", PY_BUSY)
+        done = self.bare([NO_PERF, BOTTLENECK, "-p", str(process.pid), "--duration", "1"])
+        self.assertEqual(done.returncode, 125)
+        self.assert_clean_message(done, "perf_event_open")
+
+
+if __name__ == "__main__":
+    main()
