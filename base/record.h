@@ -44,7 +44,7 @@ enum record_type {
 	RECORD_BIRTH = 28, /* a thread is about to make another one */
 	RECORD_WAIT = 29,  /* a thread has waited for others, or ended their waits */
 	RECORD_WAKING =
-		30, /* a thread wakes another one: of the kernel's, in no ring of an agent */
+		30,        /* a thread wakes another one: of the kernel's, in no ring of an agent */
 	RECORD_FOUND = 31, /* a thread that was there already: in no ring */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,

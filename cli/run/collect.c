@@ -36,7 +36,8 @@ static bool reap(struct turn *t)
 	if (wait4(t->launch->pid, &status, WNOHANG | WUNTRACED, &usage) != t->launch->pid)
 		return false;
 	if (WIFSTOPPED(status)) {
-		recording_drain(t->base.recording); // what it did before does not wait until it goes on
+		recording_drain(
+			t->base.recording); // what it did before does not wait until it goes on
 		job_stopped(t->job, WSTOPSIG(status));
 		return false;
 	}

@@ -23,7 +23,7 @@ _Static_assert(TRACED_PATTERNS >= OPTION_LIST_MAX, "patterns of --trace");
 static const struct option_spec capture[] = {
 	{ .letter = 'p',
 	  .name = "pid",
-	  .argument = "PID,...",
+	  .argument = "PIDS",
 	  .kind = OPTION_TEXT,
 	  .offset = AT(pids),
 	  .help = "attach to processes that run already, until --duration, Ctrl-C or their end" },
@@ -261,8 +261,10 @@ static int check_attach(const struct run_options *options, struct error *err)
 	};
 
 	if (options->argv[0])
-		return error_set(err, 0, "-p attaches to what runs already: it cannot go with a "
-		                         "program to start (\"%.100s\")", options->argv[0]);
+		return error_set(err, 0,
+		                 "-p attaches to what runs already: it cannot go with a "
+		                 "program to start (\"%.100s\")",
+		                 options->argv[0]);
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
 		if (needs[i].given)
 			return error_set(err, 0,
@@ -398,7 +400,7 @@ void run_options_help_short(FILE *out)
 	static const struct {
 		const char *name, *help;
 	} common[] = {
-		{ "pid", "attach to processes that run already, until Ctrl-C or --duration" },
+		{ "pid", "attach to processes that run already, until Ctrl-C" },
 		{ "output", "keep the profile in FILE, not as the last run" },
 		{ "report", "write the whole report to FILE" },
 		{ "verbose", "print the whole report instead of one screen" },

@@ -230,8 +230,7 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 	struct account critical = account_of(p, main_slot, &seen[main_slot - 1], &part);
 	critical.is_main = profile_thread(p, main_slot)->process == 1;
 	// What is looked at for a while has no end that its first thread would come to.
-	bool look_further =
-		mostly_waits_for_others(&critical) || profile_run(p)->attached_pid;
+	bool look_further = mostly_waits_for_others(&critical) || profile_run(p)->attached_pid;
 	for (uint32_t slot = 1; look_further && slot <= profile_threads(p)->thread_count; slot++) {
 		if (slot == main_slot || !thread_is_apart(profile_thread(p, slot)))
 			continue;

@@ -28,8 +28,8 @@ struct perf_wakeup_format;
 
 /* What the records of one ring look like. */
 struct perf_format {
-	bool kernel;        /* samples also have PERF_SAMPLE_CALLCHAIN, kernel part only */
-	bool switches;      /* its samples are SAMPLE_SWITCH */
+	bool kernel;   /* samples also have PERF_SAMPLE_CALLCHAIN, kernel part only */
+	bool switches; /* its samples are SAMPLE_SWITCH */
 	/* Samples are PERF_RECORD_WAKEUP_TYPE, of that; NULL: they are not. Borrowed. */
 	const struct perf_wakeup_format *wakeup;
 };

@@ -27,8 +27,8 @@ static void add_thread(void *context, uint32_t tid)
 	if (tid == l->pid)
 		return; // it is there already
 	if (array_reserve(&t->threads, &t->capacity, t->count + 1))
-		t->threads[t->count++] =
-			(struct proc_tree_thread){ l->pid, tid, l->parent_pid, is_blocked(l->pid, tid) };
+		t->threads[t->count++] = (struct proc_tree_thread){ l->pid, tid, l->parent_pid,
+			                                            is_blocked(l->pid, tid) };
 	else
 		l->no_memory = true;
 }
@@ -46,7 +46,8 @@ static void add_process(struct listing *l, uint32_t pid, uint32_t parent_pid)
 		l->no_memory = true;
 		return;
 	}
-	t->threads[t->count++] = (struct proc_tree_thread){ pid, pid, parent_pid, is_blocked(pid, pid) };
+	t->threads[t->count++] =
+		(struct proc_tree_thread){ pid, pid, parent_pid, is_blocked(pid, pid) };
 	proc_stat_threads(pid, add_thread, l);
 }
 

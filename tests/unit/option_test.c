@@ -270,7 +270,7 @@ Test(option, the_first_screen_of_help_has_a_line_an_option)
 	for (const char *c = page; (c = strstr(c, " --")); c++)
 		options++;
 	cr_expect(eq(sz, lines, options + 2), "a blank line, a title, options: %s", page);
-	cr_expect(eq(sz, options, 17));
+	cr_expect(eq(sz, options, 18));
 	free(page);
 }
 

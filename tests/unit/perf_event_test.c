@@ -16,7 +16,6 @@
 #define PAGE      4096
 #define RING_DATA 4096
 
-
 // A record as the kernel lays it out, in the making.
 struct maker {
 	uint8_t bytes[8192];
