@@ -1,49 +1,81 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/budget.h"
 
-// Fewer samples help where they are at least one part in so many of what is too much.
-#define WORTH_IT 20
+#include <math.h>
 
-static double cost_of(const struct budget_window *window)
+#define FLOOR_SHARE 0.25 // of the budget, for each of samples and switches, whatever else costs
+#define SLACK       1.05 // what is so little too much is not worth a word
+
+// In per cent of the target's time.
+struct costs {
+	double samples, switches, rest;
+};
+
+static struct costs costs_of(const struct budget_window *window)
 {
 	uint64_t all =
 		window->wall_ns > window->target_cpu_ns ? window->wall_ns : window->target_cpu_ns;
-	uint64_t cost = window->collector_ns + window->handlers_ns + window->hooks_ns;
+	double scale = all ? 100 / (double)all : 0, ours = scale * (double)window->collector_ns;
 
-	return all ? 100 * (double)cost / (double)all : 0;
+	return (struct costs){
+		.samples = ours * window->ticks + scale * (double)window->handlers_ns,
+		.switches = ours * window->switches,
+		.rest = ours * fmax(0, 1 - window->ticks - window->switches) +
+		        scale * (double)window->hooks_ns,
+	};
 }
 
-// What part of the cost fewer samples would make less.
-static double part_of_samples(const struct budget_window *window)
+// What each of the two may cost at most, of ROOM for both.
+static double level(double a, double b, double room)
 {
-	double ours = (double)window->collector_ns;
-	double cost = ours + (double)window->handlers_ns + (double)window->hooks_ns;
-
-	return cost > 0 ? (ours * window->ticks + (double)window->handlers_ns) / cost : 0;
+	if (a + b <= room)
+		return INFINITY;
+	return fmax(room / 2, room - fmin(a, b));
 }
 
-// The share of samples to go on with, so that what they cost falls by what is too much.
-static double share_to_keep(const struct budget *b, double samples)
+// The share of what costs COST to go on with, so that it costs LIMIT; 1: all of it.
+static double share_to_keep(double cost, double limit)
 {
-	double keep = 1 - (b->cost - b->percent) / (b->cost * samples);
-
+	if (cost <= limit)
+		return 1;
+	double keep = limit / cost;
 	if (keep < 1.0 / BUDGET_FALL_MAX)
 		return 1.0 / BUDGET_FALL_MAX;
 	return keep > 0.5 ? 0.5 : keep; // small steps would come back again and again
 }
 
-uint32_t budget_judge(struct budget *b, const struct budget_window *window, uint32_t frequency_hz)
+struct budget_verdict budget_judge(struct budget *b, const struct budget_window *window,
+                                   uint32_t frequency_hz)
 {
-	b->cost = cost_of(window);
+	struct budget_verdict verdict = { .frequency_hz = frequency_hz };
+	struct costs c = costs_of(window);
+
+	b->cost = c.samples + c.switches + c.rest;
 	b->over = b->percent > 0 && b->cost > b->percent ? b->over + 1 : 0;
 	if (b->over < BUDGET_WINDOWS)
-		return frequency_hz;
+		return verdict;
 	b->over = 0;
-	double samples = part_of_samples(window);
-	b->helpless = frequency_hz <= BUDGET_LOWEST_HZ ||
-	              b->cost * samples * WORTH_IT < b->cost - b->percent;
-	if (b->helpless)
-		return frequency_hz;
-	uint32_t lower = (uint32_t)(frequency_hz * share_to_keep(b, samples));
-	return lower < BUDGET_LOWEST_HZ ? BUDGET_LOWEST_HZ : lower;
+	double limit = fmax(level(c.samples, c.switches, fmax(0, b->percent - c.rest)),
+	                    b->percent * FLOOR_SHARE);
+	double samples = share_to_keep(c.samples, limit);
+	double switches = share_to_keep(c.switches, limit);
+	if (frequency_hz <= BUDGET_LOWEST_HZ)
+		samples = 1;
+	double seconds = (double)window->wall_ns / 1e9;
+	double stacks = seconds > 0 ? (double)window->switch_count / seconds : 0;
+	if (stacks <= BUDGET_SWITCHES_MIN)
+		switches = 1;
+	b->helpless = c.samples * samples + c.switches * switches + c.rest > b->percent * SLACK &&
+	              samples > 0.5 && switches > 0.5;
+	if (samples < 1) {
+		double lower = fmax(BUDGET_LOWEST_HZ, frequency_hz * samples);
+		verdict.frequency_hz = (uint32_t)lower;
+		b->samples_cost = c.samples;
+	}
+	if (switches < 1) {
+		verdict.switches_per_second =
+			(uint32_t)fmax(BUDGET_SWITCHES_MIN, stacks * switches);
+		b->switches_cost = c.switches;
+	}
+	return verdict;
 }

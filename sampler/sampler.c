@@ -33,6 +33,8 @@
 #define TIMED_EVENTS       16  // one in so many is timed
 #define EAGER_FREQUENCY    249 // each sample interrupts what runs a second time, for the collector
 
+#define GIVE_WAY_PART      4 // what takes less than that part of all else does not help
+
 struct sampler {
 	struct sampler_options options;
 	struct sampler_status status;
@@ -55,8 +57,10 @@ struct sampler {
 		uint64_t since_ns, cpu_ns, events, lost;
 		uint64_t target_cpu_ns; // as samples show it
 		uint64_t handlers_ns, hooks_ns;
-		uint64_t ticks_ns, rest_ns; // what was timed, of samples and of all else
-	} window;                           // since the last housekeeping
+		// What was timed: of samples, of stacks of waits, of all else.
+		uint64_t ticks_ns, switches_ns, rest_ns;
+		uint64_t switches;
+	} window; // since the last housekeeping
 };
 
 static uint32_t clamp(uint32_t value, uint32_t otherwise, uint32_t low, uint32_t high)
@@ -223,9 +227,11 @@ static void lower_frequency(struct sampler *s, uint64_t now_ns, uint32_t lower, 
 	note_rate(s, now_ns, before, why);
 }
 
-static double part(uint64_t some, uint64_t others)
+static double part_of(const struct sampler *s, uint64_t some)
 {
-	return some ? (double)some / (double)(some + others) : 0;
+	uint64_t all = s->window.ticks_ns + s->window.switches_ns + s->window.rest_ns;
+
+	return some ? (double)some / (double)all : 0;
 }
 
 static uint64_t hooks_ns(const struct sampler *s)
@@ -261,6 +267,30 @@ static uint64_t rise(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
+static void limit_switches(struct sampler *s, uint32_t per_second)
+{
+	if (per_second && s->source->ops->limit_switches)
+		s->source->ops->limit_switches(s->source, per_second);
+}
+
+// What takes more of a CPU than it should gives way, whatever the budget is.
+static void give_way(struct sampler *s, uint64_t now_ns, uint64_t wall_ns)
+{
+	uint64_t per_second = s->window.switches * NS_PER_SEC / wall_ns;
+	uint64_t most = s->window.ticks_ns > s->window.switches_ns ? s->window.ticks_ns
+	                                                           : s->window.switches_ns;
+
+	if (most * GIVE_WAY_PART < s->window.rest_ns)
+		return;
+	if (most == s->window.ticks_ns)
+		lower_frequency(s, now_ns, s->source->facts.frequency_hz / 2,
+		                "the collector used more than half of a CPU, mostly for samples");
+	else
+		limit_switches(s, (uint32_t)(per_second / 2 > BUDGET_SWITCHES_MIN
+		                                     ? per_second / 2
+		                                     : BUDGET_SWITCHES_MIN));
+}
+
 static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, uint64_t cpu_ns)
 {
 	uint32_t frequency = s->source->facts.frequency_hz;
@@ -268,17 +298,21 @@ static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, ui
 		.wall_ns = wall_ns,
 		.target_cpu_ns = s->window.target_cpu_ns,
 		.collector_ns = cpu_ns,
-		.ticks = part(s->window.ticks_ns, s->window.rest_ns),
+		.ticks = part_of(s, s->window.ticks_ns),
+		.switches = part_of(s, s->window.switches_ns),
+		.switch_count = s->window.switches,
 		.handlers_ns = rise(handlers_ns(s), s->window.handlers_ns),
 		.hooks_ns = rise(hooks_ns(s), s->window.hooks_ns),
 	};
-	uint32_t lower = budget_judge(&s->budget, &window, frequency);
+	struct budget_verdict verdict = budget_judge(&s->budget, &window, frequency);
 	char why[sizeof(s->status.lowered_why)];
 
-	snprintf(why, sizeof(why), "overhead %.2f %% exceeded the budget of %g %%", s->budget.cost,
-	         s->budget.percent);
-	if (lower < frequency)
-		lower_frequency(s, now_ns, lower, why);
+	snprintf(why, sizeof(why),
+	         "samples cost %.2f of %.2f %% overhead, above the budget of %g %%",
+	         s->budget.samples_cost, s->budget.cost, s->budget.percent);
+	if (verdict.frequency_hz < frequency)
+		lower_frequency(s, now_ns, verdict.frequency_hz, why);
+	limit_switches(s, verdict.switches_per_second);
 	if (s->budget.helpless && s->budget.cost > s->status.over_percent)
 		s->status.over_percent = s->budget.cost;
 }
@@ -297,7 +331,7 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 	if (is_overrun(events - s->window.events, lost - s->window.lost))
 		lower_frequency(s, now_ns, half, "samples were lost");
 	else if (s->busy && s->options.budget_percent > 0)
-		lower_frequency(s, now_ns, half, "the collector used more than half of a CPU");
+		give_way(s, now_ns, wall);
 	else
 		keep_budget(s, now_ns, wall, cpu - s->window.cpu_ns);
 	s->window.since_ns = now_ns;
@@ -307,6 +341,7 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 	s->window.handlers_ns = handlers_ns(s);
 	s->window.hooks_ns = hooks_ns(s);
 	s->window.target_cpu_ns = s->window.ticks_ns = s->window.rest_ns = 0;
+	s->window.switches_ns = s->window.switches = 0;
 	tracker_flush(s->tracker, now_ns - SETTLE_NS);
 }
 
@@ -387,6 +422,7 @@ static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 	if (!event)
 		return false;
 	bool tick = is_tick(event);
+	bool wait = event->type == RECORD_SAMPLE && event->sample.kind == SAMPLE_SWITCH;
 	uint64_t taken = stopwatch(timed);
 	handle_ops_before(s, event);
 	uint64_t turn = stopwatch(timed);
@@ -397,7 +433,9 @@ static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 	forget_ended(s, event);
 	uint64_t own = taken - start + stopwatch(timed) - turn;
 	s->window.ticks_ns += tick ? own : 0;
-	s->window.rest_ns += turn - taken + (tick ? 0 : own);
+	s->window.switches_ns += wait ? own : 0;
+	s->window.switches += wait;
+	s->window.rest_ns += turn - taken + (tick || wait ? 0 : own);
 	return true;
 }
 
@@ -478,7 +516,9 @@ int sampler_drain(struct sampler *s, struct error *err)
 		s->deep_ns = now;
 	s->deep = tracker_deep(s->tracker);
 	if (result == 0) {
+		uint64_t start = stopwatch(true);
 		tracker_probe(s->tracker, clock_now_ns());
+		s->window.rest_ns += (stopwatch(true) - start) / TIMED_EVENTS;
 		keep_house(s, now);
 		look_at_processes(s, now);
 	}

@@ -42,11 +42,12 @@ static void note_rate(struct notes *n, const struct notes_facts *f)
 		          status->lowered_from_hz, status->frequency_hz,
 		          format_duration(status->lowered_after_ns).text, status->lowered_why);
 	if (status->over_percent > 0)
-		notes_add(n,
-		          "overhead reached %.1f %%, above the budget of %g %%, for which ops, "
-		          "allocations or new processes are the cause, not samples (--no-malloc, "
-		          "--no-ops)",
-		          status->over_percent, f->options->budget_percent);
+		notes_add(
+			n,
+			"overhead reached %.1f %%, above the budget of %g %%: the cause is not "
+			"samples, but switches between threads, ops, allocations or new processes "
+			"(--no-off-cpu, --no-ops, --no-malloc)",
+			status->over_percent, f->options->budget_percent);
 }
 
 static void note_others(struct notes *n, const struct notes_facts *f)

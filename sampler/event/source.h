@@ -93,6 +93,9 @@ struct source_ops {
 	/* What handlers in the target have taken of its time so far; NULL: there are none. */
 	uint64_t (*handlers_ns)(const struct source *s);
 
+	/* At most so many SAMPLE_SWITCH a second from now on; NULL: there are none. */
+	void (*limit_switches)(struct source *s, uint32_t per_second);
+
 	/* Threads for which the agent had no ring, or not at once; NULL: there are none. */
 	uint64_t (*unseen_threads)(const struct source *s);
 

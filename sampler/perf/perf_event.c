@@ -35,7 +35,8 @@
 // many a second in the long run. In frequency mode the kernel sees to it for each thread, but two
 // switches in quick succession raise the period, and all short processes inherit it: at 4999 Hz an
 // eighth of what the processes of a make of small recipes were blocked went unseen.
-static const struct perf_storm_budget switch_budget = { .burst = 500, .per_second = 3000 };
+#define SWITCHES_BURST      500
+#define SWITCHES_PER_SECOND 3000
 
 // They have rings of their own: a storm of them crowds out nothing else, and what a ring holds is
 // all that the storm can cost between two looks at it.
@@ -69,6 +70,7 @@ struct perf_source {
 	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
 	uint64_t lost;            // by PERF_RECORD_LOST so far
 	struct perf_storm switches, wakeups;
+	struct perf_storm_budget switch_budget;
 	uint64_t began_ns;                // the first look at the rings
 	struct perf_wakeup_format wakeup; // id 0: there are none
 	int epoll;
@@ -513,6 +515,8 @@ static struct source *open_source(const struct source_request *request,
 		return NULL;
 	}
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->switch_budget = (struct perf_storm_budget){ .burst = SWITCHES_BURST,
+		                                       .per_second = SWITCHES_PER_SECOND };
 	size_t wanted = perf_event_ring_bytes(request->frequency_hz, request->stack_bytes);
 	s->base = (struct source){
 		.ops = ops,
@@ -606,7 +610,7 @@ static void change_events(struct perf_source *s, enum perf_storm_change change, 
 static void keep_budgets(struct perf_source *s, uint64_t now_ns)
 {
 	if (s->base.facts.switch_samples)
-		change_events(s, perf_storm_look(&s->switches, &switch_budget, now_ns), false);
+		change_events(s, perf_storm_look(&s->switches, &s->switch_budget, now_ns), false);
 	if (s->wakeup.id)
 		change_events(s, perf_storm_look(&s->wakeups, &wakeup_budget, now_ns), true);
 }
@@ -676,11 +680,29 @@ static uint64_t read_lost(int fd)
 
 #define THINNED_PERCENT 2 // of the time: less is not worth a word
 
+// Of the whole run, in per cent; 0: hardly.
+static unsigned paused_percent(const struct perf_source *s, const struct perf_storm *storm)
+{
+	uint64_t passed_ns = storm->credited_ns - s->began_ns;
+
+	if (storm->credited_ns <= s->began_ns ||
+	    storm->paused_ns * 100 <= passed_ns * THINNED_PERCENT)
+		return 0;
+	return (unsigned)(storm->paused_ns * 100 / passed_ns);
+}
+
 static void note_pauses(struct perf_source *s)
 {
 	uint64_t passed_ns = s->wakeups.credited_ns - s->began_ns;
 	uint64_t paused_ns = s->wakeups.paused_ns;
+	unsigned percent = s->base.facts.switch_samples ? paused_percent(s, &s->switches) : 0;
 
+	if (!*s->base.facts.note && percent)
+		snprintf(
+			s->base.facts.note, sizeof(s->base.facts.note),
+			"where threads wait was recorded for %u %% of the time, and looked up else: "
+			"more than %u waits a second",
+			100 - percent, (unsigned)s->switch_budget.per_second);
 	if (!*s->base.facts.note && s->wakeup.id && paused_ns * 100 > passed_ns * THINNED_PERCENT)
 		snprintf(s->base.facts.note, sizeof(s->base.facts.note),
 		         "who woke whom was recorded for %u %% of the time: threads were woken "
@@ -703,10 +725,20 @@ static uint64_t count_lost(struct source *source, bool exact)
 	return lost > s->lost ? lost : s->lost;
 }
 
+static void limit_switches(struct source *source, uint32_t per_second)
+{
+	struct perf_source *s = (struct perf_source *)source;
+	int64_t burst = (int64_t)per_second * SWITCHES_BURST / SWITCHES_PER_SECOND;
+
+	if (per_second < s->switch_budget.per_second)
+		s->switch_budget = (struct perf_storm_budget){ .burst = burst ? burst : 1,
+			                                       .per_second = per_second };
+}
+
 #define PERF_SOURCE(rung_, open_)                                                                  \
 	{                                                                                          \
 		.rung = (rung_), .open = (open_), .close = close_source, .fd = source_fd,          \
-		.next = next_event, .lost = count_lost,                                            \
+		.next = next_event, .lost = count_lost, .limit_switches = limit_switches,          \
 	}
 
 const struct source_ops perf_kernel_source = PERF_SOURCE(RUNG_PERF_KERNEL, open_kernel);

@@ -93,8 +93,8 @@ class Row:
 def was_lowered(report):
     with open(report, encoding="utf-8") as file:
         words = " ".join(file.read().split())
-    return re.search(r"sampling rate reduced from [0-9]+ to [0-9]+ Hz at [0-9.]+ s: overhead "
-                     r"[0-9.]+ % exceeded the budget of", words)
+    return re.search(r"sampling rate reduced from [0-9]+ to [0-9]+ Hz at [0-9.]+ s: samples "
+                     r"cost [0-9.]+ of [0-9.]+ % overhead, above the budget of", words)
 
 
 def run(name, arguments):

@@ -8,7 +8,7 @@ static uint32_t judge_often(struct budget *b, struct budget_window window, uint3
                             int times)
 {
 	for (int i = 0; i < times; i++)
-		frequency = budget_judge(b, &window, frequency);
+		frequency = budget_judge(b, &window, frequency).frequency_hz;
 	return frequency;
 }
 
@@ -117,4 +117,46 @@ Test(budget, it_is_told_when_fewer_samples_would_not_help)
 	cr_expect(b.helpless, "at the lowest rate");
 	cr_expect(lt(u32, judge_often(&b, window, 999, BUDGET_WINDOWS), 999));
 	cr_expect(not(b.helpless));
+}
+
+// Each of 8 % from stacks of waits, 1 % from samples: the samples stay.
+Test(budget, switches_pay_for_what_they_cost)
+{
+	struct budget b = { .percent = 5 };
+	struct budget_window window = window_of(90);
+	struct budget_verdict verdict = { 0 };
+
+	window.ticks = 1.0 / 9;
+	window.switches = 8.0 / 9;
+	window.switch_count = 3000;
+	for (int i = 0; i < BUDGET_WINDOWS; i++)
+		verdict = budget_judge(&b, &window, 999);
+	cr_expect(eq(u32, verdict.frequency_hz, 999));
+	cr_expect(eq(u32, verdict.switches_per_second, 1500), "4 of 8 %%");
+	cr_expect(not(b.helpless));
+	cr_expect_float_eq(b.switches_cost, 8, 1e-9);
+	window.switches = 4.5 / 9; // and 3.5 % for all else: 1.25 % at least are for each
+	for (int i = 0; i < BUDGET_WINDOWS; i++)
+		verdict = budget_judge(&b, &window, 999);
+	cr_expect(eq(u32, verdict.frequency_hz, 999));
+	cr_expect(eq(u32, verdict.switches_per_second, 833));
+	window.switch_count = BUDGET_SWITCHES_MIN;
+	for (int i = 0; i < BUDGET_WINDOWS; i++)
+		verdict = budget_judge(&b, &window, 999);
+	cr_expect(eq(u32, verdict.switches_per_second, 0), "there are few");
+	cr_expect(b.helpless);
+}
+
+// Ops cost 30 %, samples 0.6: without any samples it would still be six times too much.
+Test(budget, a_tenth_of_the_excess_is_no_reason_to_lower_the_rate)
+{
+	struct budget b = { .percent = 5 };
+	struct budget_window window = window_of(6);
+
+	window.hooks_ns = 300 * NS_PER_MS;
+	cr_expect(eq(u32, judge_often(&b, window, 999, 20), 999));
+	cr_expect(b.helpless);
+	window = window_of(26); // 2.6 %: they may have 1.25
+	window.hooks_ns = 300 * NS_PER_MS;
+	cr_expect(eq(u32, judge_often(&b, window, 1000, BUDGET_WINDOWS), 480));
 }
