@@ -30,7 +30,7 @@ int command_no_program(const struct command *command, struct error *err);
 /* All of them, in the order of --help. */
 #define COMMANDS(X)                                                                                \
 	X(run)                                                                                     \
-	X(report) X(diff) X(bench) X(count) X(batch) X(merge) X(check) X(explain)
+	X(report) X(diff) X(bench) X(count) X(batch) X(merge) X(top) X(check) X(explain)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 COMMANDS(COMMAND_DECLARE)

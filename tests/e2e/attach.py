@@ -11,7 +11,8 @@ import sys
 import time
 import unittest
 
-from harness import BOTTLENECK, TIMEOUT, Case, main, python_for_nobody, target, unprivileged
+from harness import BOTTLENECK, NO_PERF, TIMEOUT, Case, main, python_for_nobody, target, unprivileged
+from terminal import Terminal
 
 PY_BUSY = """import threading, time
 def heavy(n):
@@ -188,6 +189,37 @@ class Attach(Case):
         self.assertEqual(self.state_of(process.pid), before)
         self.assertIsNone(process.poll())
 
+    def test_top_shows_window_after_window(self):
+        process = self.start(sys.executable, "-c", PY_BUSY)
+        top = subprocess.Popen([BOTTLENECK, "top", "-p", str(process.pid), "--interval", "0.5"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(),
+                               cwd=self.work)
+        self.addCleanup(top.wait)
+        self.addCleanup(top.kill)
+        shown = 0
+        while shown < 3:
+            line = top.stdout.readline()
+            self.assertTrue(line, "it has ended")
+            shown += b"attached to PID" in line
+        process.kill()
+        process.wait()
+        out, err = top.communicate(timeout=TIMEOUT)
+        self.assertEqual(top.returncode, 0, err)
+        self.assertIn(b"The processes have ended", out)
+        for arguments in (["-p", str(process.pid)], []):
+            done = self.verb("top", *arguments)
+            self.assertEqual(done.returncode, 125)
+            self.assert_clean_message(done)
+
+    def test_top_on_a_terminal_ends_with_q(self):
+        process = self.start(sys.executable, "-c", PY_BUSY)
+        terminal = Terminal(self)
+        terminal.command(f"{BOTTLENECK} top -p {process.pid} --interval 0.5")
+        terminal.expect("attached to PID")
+        terminal.send("q")
+        terminal.expect("prompt> ")
+        self.assertEqual(terminal.status(), 0)
+
     def test_what_cannot_be_attached_to(self):
         gone = subprocess.Popen(["true"])
         gone.wait()
@@ -212,7 +244,6 @@ class Attach(Case):
         self.assert_clean_message(done, "root's", "as that user, or as root")
 
     def test_without_perf_events_it_says_so(self):
-        from harness import NO_PERF
         process = self.start(sys.executable, "-c", PY_BUSY)
         done = self.bare([NO_PERF, BOTTLENECK, "-p", str(process.pid), "--duration", "1"])
         self.assertEqual(done.returncode, 125)

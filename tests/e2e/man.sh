@@ -59,7 +59,7 @@ while read -r verb; do
 	grep -q "bottleneck-$verb\.1" "$man/CMakeLists.txt" || fail "no page bottleneck-$verb.1"
 done <"$work/verbs"
 compare bottleneck.1 run
-for verb in batch bench count diff explain merge report; do
+for verb in batch bench count diff explain merge report top; do
 	compare bottleneck-$verb.1 $verb
 done
 # The page mentions an option of run.
