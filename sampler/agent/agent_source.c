@@ -66,7 +66,9 @@ struct source *agent_source_open(const struct source_ops *ops, const struct sour
 		return NULL;
 	}
 	s->base.ops = ops;
-	s->follow = follow_new((uint32_t)request->child, err);
+	s->follow = request->attached
+	                    ? follow_running(request->attached, request->attached_count, err)
+	                    : follow_new((uint32_t)request->child, err);
 	if (!s->follow)
 		return NULL;
 	s->reader = directory ? reader_new(directory, err) : NULL;

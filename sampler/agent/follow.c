@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "sampler/agent/follow_state.h"
 #include "sampler/proc/proc_stat.h"
+#include "sampler/proc/proc_tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -84,10 +85,9 @@ struct follow_proc *follow_add_proc(struct follow *f, uint32_t pid, uint32_t par
 	return p;
 }
 
-struct follow *follow_new(uint32_t root, struct error *err)
+static struct follow *make(uint32_t root, struct error *err)
 {
 	cleanup(follow) struct follow *f = calloc(1, sizeof(*f));
-	struct proc_stat stat;
 
 	if (f)
 		f->names = strings_new();
@@ -95,6 +95,54 @@ struct follow *follow_new(uint32_t root, struct error *err)
 		error_set(err, ENOMEM, "could not follow process %u", root);
 		return NULL;
 	}
+	return steal(f);
+}
+
+static bool add_found(struct follow *f, const struct proc_tree_thread *thread)
+{
+	struct follow_proc *p = follow_add_proc(f, thread->pid, thread->parent_pid);
+	struct follow_task *task = p ? follow_add_task(p, thread->tid) : NULL;
+	struct proc_stat stat;
+
+	if (!task)
+		return false;
+	if (!p->told && proc_stat_read(thread->pid, &stat)) {
+		p->image = stat.image;
+		p->start_ns = stat.start_ns;
+	}
+	p->told = true;
+	p->last_ns = clock_now_ns();
+	look_at(p, task);
+	follow_tell_found(f, p, task, task->looked_ns ? task->looked_ns : p->last_ns);
+	return true;
+}
+
+struct follow *follow_running(const pid_t *pids, size_t count, struct error *err)
+{
+	cleanup(follow) struct follow *f = make((uint32_t)pids[0], err);
+	struct proc_tree tree = { 0 };
+
+	if (!f)
+		return NULL;
+	f->attached = true;
+	bool ok = proc_tree_list(&tree, pids, count);
+	for (size_t i = 0; ok && i < tree.count; i++)
+		ok = add_found(f, &tree.threads[i]);
+	bool there = tree.count > 0;
+	proc_tree_fini(&tree);
+	if (ok && there)
+		return steal(f);
+	error_set(err, ok ? ESRCH : ENOMEM, "could not follow process %d", (int)pids[0]);
+	return NULL;
+}
+
+struct follow *follow_new(uint32_t root, struct error *err)
+{
+	cleanup(follow) struct follow *f = make(root, err);
+	struct proc_stat stat;
+
+	if (!f)
+		return NULL;
 	if (!proc_stat_read(root, &stat)) {
 		error_set(err, errno, "could not read /proc/%u/stat", root);
 		error_hint(err, "Mount /proc.");
@@ -263,6 +311,9 @@ static void tell_stackless(struct follow *f, struct follow_proc *p, struct follo
 	uint64_t before = task->told_cpu_ns;
 
 	if (task->run_ns <= before)
+		return;
+	// What it ran for goes with the next sample that finds it running.
+	if (f->attached && proc_stat_state(p->pid, task->tid) != 'R')
 		return;
 	follow_tell_running(f, p, task, task->looked_ns, task->run_ns, SLACK_LOOKED_NS);
 	task->told_cpu_ns = task->run_ns;

@@ -55,7 +55,8 @@ struct follow {
 	size_t queue_at, queue_count, queue_capacity;
 	uint32_t round;
 	uint64_t round_ns, previous_round_ns, due_ns;
-	bool looking; /* in this round, at each thread */
+	bool looking;  /* in this round, at each thread */
+	bool attached; /* to what ran already */
 	uint64_t looks_due_ns;
 	uint64_t read_until_ns; /* older records have all been given */
 	/* Of events that are not from records, as the queue outlives all else. */
@@ -94,6 +95,9 @@ void follow_tell_name(struct follow *f, const struct follow_proc *p, struct foll
 
 /* The process, and with it its first thread; a thread. Nothing if that has been told. */
 void follow_tell_process(struct follow *f, struct follow_proc *p, uint64_t start_ns);
+/* It was there already. */
+void follow_tell_found(struct follow *f, struct follow_proc *p, struct follow_task *task,
+                       uint64_t now_ns);
 void follow_tell_thread(struct follow *f, struct follow_proc *p, struct follow_task *task,
                         uint32_t parent_tid, uint64_t start_ns);
 

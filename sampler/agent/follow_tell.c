@@ -126,6 +126,13 @@ void follow_tell_thread(struct follow *f, struct follow_proc *p, struct follow_t
 	push_first_in(f, p, task);
 }
 
+void follow_tell_found(struct follow *f, struct follow_proc *p, struct follow_task *task,
+                       uint64_t now_ns)
+{
+	begin_task(task, now_ns, task->run_ns, task->wait_ns);
+	follow_push(f, RECORD_FOUND, p, task, now_ns)->found.parent_pid = p->parent_pid;
+}
+
 void follow_tell_exec(struct follow *f, struct follow_proc *p, const char *name, uint64_t time_ns)
 {
 	struct follow_task *main = follow_add_task(p, p->pid);

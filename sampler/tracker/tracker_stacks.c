@@ -71,9 +71,11 @@ static const struct python_chain *read_python(struct tracker *t, struct thread *
 {
 	uint64_t until_ns;
 
-	if (!t->reader || !sample->has_user || !off_cpu_python_may(thread))
+	if (!t->reader || !off_cpu_python_may(thread))
 		return NULL;
-	return off_cpu_python_read(t->reader, thread, sample->regs[DWARF_RSP], &until_ns);
+	// Without registers there is no native stack that they would have to fit.
+	return off_cpu_python_read(t->reader, thread,
+	                           sample->has_user ? sample->regs[DWARF_RSP] : 0, &until_ns);
 }
 
 size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,

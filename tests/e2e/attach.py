@@ -99,6 +99,17 @@ class Attach(Case):
         self.assertGreater(whole, 0, sorted(rows))
         return [value / whole for value in values]
 
+    def draw(self, attach, tolerance):
+        """heavy() takes three quarters. On a busy machine a program of one second has few samples: up to
+        three draws."""
+        for _ in range(3):
+            done = attach()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            heavy, _ = self.shares("heavy", "light")
+            if abs(heavy - 0.75) <= tolerance:
+                return done
+        self.assertAlmostEqual(heavy, 0.75, delta=tolerance)
+
     def state_of(self, pid):
         """What a profiler could leave behind in a process."""
         with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
@@ -114,10 +125,7 @@ class Attach(Case):
             with self.subTest(python=python):
                 process = self.start(python, "-c", PY_BUSY)
                 before = self.state_of(process.pid)
-                done = self.attach("-p", str(process.pid))
-                self.assertEqual(done.returncode, 0, done.stderr)
-                heavy, _ = self.shares("heavy", "light")
-                self.assertAlmostEqual(heavy, 0.75, delta=TOLERANCE)
+                done = self.draw(lambda: self.attach("-p", str(process.pid)), TOLERANCE)
                 self.assertEqual(self.state_of(process.pid), before)
                 self.assertIsNone(process.poll())
                 text = done.stderr.decode()
@@ -132,12 +140,10 @@ class Attach(Case):
             if int(file.read()) > 2:
                 self.skipTest("kernel.perf_event_paranoid does not let users have perf events")
         os.chmod(self.directory, 0o777)
-        done = self.bare([*unprivileged(), BOTTLENECK, "-o", self.path("profile.bneck"), "-p",
-                          str(process.pid), "--duration", "2s"],
-                         env=self.environment(XDG_STATE_HOME=None, HOME=self.directory))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        heavy, _ = self.shares("heavy", "light")
-        self.assertAlmostEqual(heavy, 0.75, delta=TOLERANCE)
+        line = [*unprivileged(), BOTTLENECK, "-o", self.path("profile.bneck"), "-p", str(process.pid),
+                "--duration", "2s"]
+        self.draw(lambda: self.bare(line, env=self.environment(XDG_STATE_HOME=None, HOME=self.directory)),
+                  TOLERANCE)
 
     def test_the_children_it_has_and_those_it_makes(self):
         for text, name, seconds in ((PY_PARENT, "child_work", "0.7"), (PY_LATER, "late_work", "2")):
@@ -243,11 +249,17 @@ class Attach(Case):
         self.assertEqual(done.returncode, 125)
         self.assert_clean_message(done, "root's", "as that user, or as root")
 
-    def test_without_perf_events_it_says_so(self):
-        process = self.start(sys.executable, "-c", PY_BUSY)
-        done = self.bare([NO_PERF, BOTTLENECK, "-p", str(process.pid), "--duration", "1"])
-        self.assertEqual(done.returncode, 125)
-        self.assert_clean_message(done, "perf_event_open")
+    def test_without_perf_events_python_is_seen_and_it_is_said(self):
+        for python in PYTHONS or [sys.executable]:
+            with self.subTest(python=python):
+                process = self.start(python, "-c", PY_BUSY)
+                before = self.state_of(process.pid)
+                line = [NO_PERF, BOTTLENECK, "-v", "-o", self.path("profile.bneck"), "-p",
+                        str(process.pid), "--duration", "1.5"]
+                done = self.draw(lambda: self.bare(line), 0.2)
+                self.assertIn("perf_event_open", done.stderr.decode())
+                self.assertEqual(self.state_of(process.pid), before)
+                process.kill()
 
 
 if __name__ == "__main__":
