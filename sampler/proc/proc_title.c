@@ -45,6 +45,43 @@ static bool is_temporary(const char *word)
 	return is_below(folders, sizeof(folders) / sizeof(folders[0]), word);
 }
 
+// Whether the |-separated NAMES have the LENGTH bytes at TEXT.
+static bool is_among(const char *names, const char *text, size_t length)
+{
+	for (const char *end; *names; names = end + (*end == '|')) {
+		end = strchrnul(names, '|');
+		if ((size_t)(end - names) == length && memcmp(names, text, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+// A script that the process finds, and we do not: it has changed its folder since.
+static bool is_script(const char *word)
+{
+	static const char suffixes[] = "py|sh|bash|pl|rb|js|mjs|ts|php|lua|R|jl|tcl|awk";
+	const char *dot = strrchr(path_base(word), '.');
+
+	return dot && is_among(suffixes, dot + 1, strlen(dot + 1));
+}
+
+// Programs whose first word says which of their commands is run. The first word of others is as
+// often a number or a pattern, and may be a secret.
+static bool is_subcommand(const char *word, const char *command)
+{
+	static const char programs[] =
+		"git|hg|svn|bzr|cargo|rustup|go|docker|podman|buildah|kubectl|helm|terraform|npm|"
+		"npx|yarn|pnpm|pip|pip3|uv|pipx|poetry|conda|mamba|apt|apt-get|dpkg-deb|dnf|yum|"
+		"zypper|pacman|apk|brew|snap|flatpak|systemctl|loginctl|ip|nmcli|tmux|perf|"
+		"bottleneck|openssl|aws|az|gcloud|gsutil|gh|make|gmake|ninja|meson|bazel|dotnet|"
+		"gradle|mvn|swift|zig|gem|bundle|rails|rake|composer|mix|stack|cabal|dune|opam|"
+		"nix|zfs|btrfs|lvm|virsh|vagrant|ansible|dvc|wandb|mlflow|ollama";
+	size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+
+	return length && !word[length] && length <= PLAIN_MAX && islower((unsigned char)*word) &&
+	       is_among(programs, command, strlen(command));
+}
+
 static bool is_plain(const char *word)
 {
 	size_t length =
@@ -92,10 +129,11 @@ static const char *find_word(const char *first, const char *end, const char *com
 	}
 	if (behind_option || of_system)
 		return behind_option ? behind_option : of_system;
-	return first < end && is_plain(first) && !is_temporary(first) &&
-	                       strcmp(path_base(first), command) != 0
-	               ? first
-	               : NULL;
+	if (first >= end)
+		return NULL;
+	bool script = is_script(first) && is_plain(first) && !is_temporary(first) &&
+	              strcmp(path_base(first), command) != 0;
+	return script || is_subcommand(first, command) ? first : NULL;
 }
 
 // What a process has written over its command line, without the spaces behind it.

@@ -5,9 +5,10 @@
  *
  * It is the program's name with one word of the command line: the first that names a file, but for
  * temporary ones; rather one that does not follow an option, and one of the system last. Else it is
- * the first word, if that is short and plain. No option and none of their values without a file of
- * that name, as these may be secrets. A process that has written a title over its command line,
- * with its program's name and a colon first, is called by that.
+ * the first word, if that is a script by its suffix, or a command of a program that is known to
+ * have such. No other word, no option and none of their values, as these may be secrets. A process
+ * that has written a title over its command line, with its program's name and a colon first, is
+ * called by that.
  *
  * Functions without state. A text may hold anything that the process has written there.
  */
