@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/function_name.h"
-#include "base/library_work.h"
+#include "base/known_work.h"
 #include "base/op.h"
 #include "base/origin.h"
 #include "base/path.h"
@@ -954,7 +954,7 @@ static void name_nameless(const struct row *row, char *buffer, size_t size)
 // The user's own place comes first; what a library is known for, behind it.
 static bool advise_call(const char *module, struct verdict *v)
 {
-	const struct library_work *work = library_work_of(module);
+	const struct known_work *work = known_work_of_library(module);
 
 	return advise(v, "Call it less often or with less work, starting there.%s%s",
 	              work ? " " : "", work ? work->advice : "");
@@ -970,7 +970,7 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 		return advise_agent(v);
 	if (origin_is_interpreter(sum->entry->module))
 		return advise_interpreter(sum->entry->module, true, v);
-	if (library_work_of(sum->entry->module))
+	if (known_work_of_library(sum->entry->module))
 		return advise_call(sum->entry->module, v);
 	// A line of Python says what is asked for, and few libraries of Python's come with symbols.
 	if (sum->entry->name[0] == '[' && sum->entry->module && sum->own->python)
@@ -1245,8 +1245,11 @@ static void add_loop(const struct verdict_facts *f, const struct row *row, struc
 static bool advise_nameless(const struct row *row, bool caller, bool own, bool above,
                             struct verdict *v)
 {
-	const struct library_work *work = library_work_of(row->module);
+	const struct known_work *work = known_work_of_library(row->module);
+	const struct known_work *program = known_work_of_program(row->module);
 
+	if (program)
+		return advise(v, "%s", program->advice);
 	if (work && own)
 		return advise_call(row->module, v);
 	if (work)
@@ -1268,7 +1271,8 @@ static bool advise_nameless(const struct row *row, bool caller, bool own, bool a
 static bool say_nameless(const struct verdict_facts *f, const struct row *row, const char *called,
                          bool own, struct verdict *v)
 {
-	const struct library_work *work = library_work_of(row->module);
+	const struct known_work *work = known_work_of_library(row->module);
+	const struct known_work *program = known_work_of_program(row->module);
 	struct place_direct above = { 0 };
 	char code[300], both[64];
 
@@ -1280,8 +1284,14 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	name_nameless(row, code, sizeof(code));
 	say(v, "%s %% of %s%s is spent in %s%s%s%s%s%s%.200s.",
 	    format_percent(row->self, f->all).text, f->of, with_waiting(f, row, both, sizeof(both)),
-	    code, work ? " (a library for " : "", work ? work->name : "", work ? ")" : "",
-	    *called ? ", mostly called from " : "",
+	    code,
+	    work      ? " (a library for "
+	    : program ? " (a program for "
+	              : "",
+	    work      ? work->name
+	    : program ? program->name
+	              : "",
+	    work || program ? ")" : "", *called ? ", mostly called from " : "",
 	    *called      ? called
 	    : above.name ? ", mostly below "
 	                 : "",
@@ -1329,8 +1339,8 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (row->kernel)
 		return advise(v, "Make fewer and larger system calls, and reuse memory instead "
 		                 "of allocating it anew.");
-	if (library_work_of(row->module) && !outside)
-		return advise(v, "%s", library_work_of(row->module)->advice);
+	if (known_work_of_library(row->module) && !outside)
+		return advise(v, "%s", known_work_of_library(row->module)->advice);
 	if (caller)
 		return advise_call(row->module, v);
 	// The hot lines are the user's own.

@@ -159,8 +159,12 @@ Test(text_verdict, code_without_symbols_is_told_by_what_is_known_around_it)
 		{ "[libfoo.so]", "/usr/lib/libfoo.so", "foo_run",
 		  "in code without symbols in libfoo.so, mostly below foo_run.",
 		  "Start with that caller" },
-		{ "[gzip]", "/usr/bin/gzip", "[gzip]", "in code without symbols in gzip.",
-		  "What gzip works on is up to its options and input" },
+		{ "[cmp]", "/usr/bin/cmp", "[cmp]", "in code without symbols in cmp.",
+		  "What cmp works on is up to its options and input" },
+		{ "[gzip]", "/usr/bin/gzip", "[gzip]",
+		  "in code without symbols in gzip (a program for compression).", "gzip -1" },
+		{ "[sha256sum]", "/usr/bin/sha256sum", "[sha256sum]",
+		  "in code without symbols in sha256sum (a program for checksums).", "xargs -P" },
 		{ "[app]", "/home/u/app", "[app]", "in code without symbols in app.",
 		  "Get its symbols first (see the limits)." },
 	};
@@ -178,14 +182,14 @@ Test(text_verdict, code_without_symbols_is_told_by_what_is_known_around_it)
 Test(text_verdict, code_without_symbols_is_told_by_its_hottest_loop)
 {
 	struct call_node nodes[3];
-	struct profile *profile = with_nameless(nodes, "[gzip]", "/usr/bin/gzip", "[gzip]");
+	struct profile *profile = with_nameless(nodes, "[cmp]", "/usr/bin/cmp", "[cmp]");
 
 	profile->loop = (struct nameless_loop){ { .kind = LOOP_CHASE }, 0x5a10, 600, 900 };
-	expect_verdict(profile, "in code without symbols in gzip; 66.7 % of that in loops that "
-	                        "follow dependent loads, most at gzip+0x5a10.");
-	expect_verdict(profile, "What gzip works on is up to its options and input");
+	expect_verdict(profile, "in code without symbols in cmp; 66.7 % of that in loops that "
+	                        "follow dependent loads, most at cmp+0x5a10.");
+	expect_verdict(profile, "What cmp works on is up to its options and input");
 	profile->loop.ns = 80; // not what most of it does
-	expect_verdict(profile, "in code without symbols in gzip.");
+	expect_verdict(profile, "in code without symbols in cmp.");
 }
 
 // Its functions that have names are no place for the user to begin at.

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "base/known_work.h"
+
+#include "base/path.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct kind {
+	const char *names; // separated by |
+	struct known_work work;
+};
+
+// Between "lib" and the version.
+static const struct kind libraries[] = {
+	{ "z|lzma|bz2|zstd|lz4|brotlienc|brotlidec|brotlicommon|snappy|deflate|lzo2|z-ng",
+	  { "compression",
+	    "Work on less data, use a faster format or more threads, or, to compress, "
+	    "a lower level." } },
+	{ "crypto|ssl|gcrypt|gnutls|nettle|hogweed|mbedcrypto|sodium|b2",
+	  { "cryptography", "Work on fewer bytes, or use a cipher or hash that the CPU has "
+	                    "instructions for." } },
+	{ "pcre2-8|pcre2-16|pcre2-32|pcre|onig|re2|hs",
+	  { "regular expressions",
+	    "Compile each pattern once, anchor it, and avoid repetitions within repetitions." } },
+	{ "sqlite3",
+	  { "SQL",
+	    "Look at the statements: EXPLAIN QUERY PLAN says which of them use no index." } },
+	{ "xml2|expat|xerces-c|yaml-0",
+	  { "parsing", "Parse each document once, or in a simpler format." } },
+	{ "jpeg|turbojpeg|png16|webp|tiff|jxl|heif|openjp2",
+	  { "coding of images", "Use fewer or smaller images, or more threads." } },
+	{ "avcodec|swscale|x264|x265|vpx|aom|SvtAv1Enc|dav1d|rav1e|mp3lame|opus|vorbisenc",
+	  { "coding of video or audio",
+	    "Use a faster preset, a smaller picture, or more threads." } },
+};
+
+#define SUM_ADVICE                                                                                 \
+	"Work on several files at once (xargs -P), or use a faster sum where it is acceptable: "   \
+	"xxhsum, or b3sum, which has threads."
+
+// What their levels and threads are called differs.
+static const struct kind programs[] = {
+	{ "gzip",
+	  { "compression",
+	    "To compress, use a lower level (gzip -1) or pigz, which has threads; tar takes either "
+	    "by -I 'gzip -1'. To decompress, a faster format (zstd, lz4)." } },
+	{ "pigz",
+	  { "compression",
+	    "To compress, use a lower level (pigz -1) or a faster format (zstd)." } },
+	{ "bzip2",
+	  { "compression", "Use lbzip2 or pbzip2, which have threads (tar -I lbzip2), or a faster "
+	                   "format (zstd)." } },
+	{ "xz|lzma",
+	  { "compression",
+	    "To compress, use a lower level and threads (xz -1 -T0); tar takes them by "
+	    "-I 'xz -1 -T0'. To decompress, a faster format (zstd)." } },
+	{ "zstd|zstdmt",
+	  { "compression",
+	    "To compress, use a lower level (zstd -1, --fast) or threads (-T0); tar "
+	    "takes them by -I 'zstd -1 -T0'. To decompress, a faster format (lz4)." } },
+	{ "lz4", { "compression", "To compress, use a lower level (lz4 -1, --fast)." } },
+	{ "brotli",
+	  { "compression", "To compress, use a lower level (brotli -q 4) or a faster format "
+	                   "(zstd)." } },
+	{ "zip", { "compression", "Use a lower level: zip -1, or zip -0 to store only." } },
+	{ "7z|7za|7zr|7zz",
+	  { "compression", "To compress, use a lower level (-mx=1) or threads (-mmt=on)." } },
+	{ "md5sum|sha1sum|sha224sum|sha256sum|sha384sum|sha512sum|b2sum|cksum|shasum",
+	  { "checksums", SUM_ADVICE } },
+};
+
+static bool is_one(const char *names, const char *name, size_t length)
+{
+	for (const char *end; *names; names = end + (*end == '|')) {
+		end = names + strcspn(names, "|");
+		if ((size_t)(end - names) == length && strncmp(names, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static const struct known_work *find(const struct kind *kinds, size_t count, const char *name,
+                                     size_t length)
+{
+	for (size_t i = 0; i < count; i++)
+		if (is_one(kinds[i].names, name, length))
+			return &kinds[i].work;
+	return NULL;
+}
+
+const struct known_work *known_work_of_library(const char *module)
+{
+	const char *name = module ? path_base(module) : "";
+	const char *end = strstr(name, ".so");
+
+	if (!end || strncmp(name, "lib", 3) != 0)
+		return NULL;
+	return find(libraries, sizeof(libraries) / sizeof(libraries[0]), name + 3,
+	            (size_t)(end - name) - 3);
+}
+
+const struct known_work *known_work_of_program(const char *module)
+{
+	const char *name = module ? path_base(module) : "";
+
+	return find(programs, sizeof(programs) / sizeof(programs[0]), name, strlen(name));
+}
