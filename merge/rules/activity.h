@@ -70,6 +70,7 @@ enum activity {
 	ACTIVITY_STREAM,     /* makes a stream of C++ over a string, or ends one */
 	ACTIVITY_SHARE,      /* counts the owners of a shared pointer of C++ */
 	ACTIVITY_SORT,       /* sorts */
+	ACTIVITY_COLLATE,    /* compares texts by the rules of a language */
 	ACTIVITY_LINK,       /* the dynamic linker, and the start of Python's interpreter */
 	ACTIVITY_PRELOAD,    /* of these, what LD_PRELOAD asks for, as a profiler does */
 	ACTIVITY_FLOAT64,    /* the mathematical functions of double */

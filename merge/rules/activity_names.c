@@ -131,6 +131,8 @@ static const struct names table[] = {
 	                  "void std::__adjust_heap*|qsort|qsort_r|msort_with_tmp*|"
 	                  "std::__cxx11::list*::sort*|{built-in method builtins.sorted}|"
 	                  "{method 'sort' of 'list' objects}|list_sort_impl*|PyList_Sort" },
+	{ ACTIVITY(COLLATE), "strcoll*|wcscoll*|{built-in method _locale.strcoll}|"
+	                     "std::collate<*>::do_compare*|std::__cxx11::collate<*>::do_compare*" },
 	{ ACTIVITY(LINK), "dl_start*|dl_main|dl_relocate_object*|dl_lookup_symbol_x|do_lookup_x|"
 	                  "dl_map_object*|dl_runtime_resolve*|dl_fixup|dl_open|dlopen*|"
 	                  "dl_sysdep_start*|dl_init|Py_InitializeFromConfig|Py_InitializeEx" },

@@ -202,6 +202,25 @@ const struct rule rules_waste[] = {
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SORT),
 	  .metrics = ON_CPU },
+	{ .id = "CPU-COLLATE",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "CPU-SORT" },
+	  .title = "comparing text by the rules of a locale",
+	  .formula = "CPU time in strcoll(), wcscoll() and their like, as a share of the critical "
+	             "thread's time, or of all CPU time where that is more",
+	  .why = "Each comparison decodes both texts and looks up the weights of their characters, "
+	         "which takes ten times as long as comparing bytes and more.",
+	  .advice = "Where byte order is acceptable, set LC_ALL=C for the program (LC_ALL=C sort; "
+	            "what sort, join and comm exchange needs the same order), or compare with "
+	            "strcmp(). Otherwise make a key of each text once, with strxfrm(), and compare "
+	            "the keys.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(COLLATE),
+	  .metrics = ON_CPU },
 	{ .id = "CPU-RANDOM",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,

@@ -22,6 +22,8 @@ Test(activity_names, names_of_functions_tell_what_they_do)
 		{ "{built-in method time.sleep}", NULL, ACTIVITY(SLEEP) },
 		{ "{built-in method builtins.sorted}", NULL, ACTIVITY(SORT) },
 		{ "{method 'sort' of 'list' objects}", NULL, ACTIVITY(SORT) },
+		{ "strcoll_l", NULL, ACTIVITY(COLLATE) },
+		{ "strxfrm_l", NULL, 0 }, // makes keys that are compared as bytes
 		{ "{method 'index' of 'list' objects}", NULL, ACTIVITY(SHIFT) },
 		{ "{method 'count' of 'list' objects}", NULL, 0 },
 		{ "{built-in method zlib.compress}", NULL, ACTIVITY(COMPRESS) },

@@ -44,6 +44,8 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-SHARED", METRIC_ON_CPU,
 		  "main a.c:3 > pass a.c:27 > std::_Sp_counted_base<2>::_M_release@libc", 27 },
 		{ "CPU-SORT", METRIC_ON_CPU, "main a.c:3 > add a.c:28 > qsort@libc", 28 },
+		{ "CPU-COLLATE", METRIC_ON_CPU,
+		  "main a.c:3 > order a.c:35 > strcoll@libc > __strcoll_l@libc", 35 },
 		{ "CPU-RANDOM", METRIC_ON_CPU,
 		  "main a.c:3 > draw a.c:31 > rand@libc > __random@libc", 31 },
 		{ "CPU-FORMAT", METRIC_ON_CPU,
