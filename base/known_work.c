@@ -105,5 +105,5 @@ const struct known_work *known_work_of_program(const char *module)
 {
 	const char *name = module ? path_base(module) : "";
 
-	return find(programs, sizeof(programs) / sizeof(programs[0]), name, strlen(name));
+	return find(programs, sizeof(programs) / sizeof(programs[0]), name, strcspn(name, " "));
 }

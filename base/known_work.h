@@ -13,5 +13,5 @@ struct known_work {
 /* Of the library at path MODULE, which may be NULL; NULL if it is none of those. */
 const struct known_work *known_work_of_library(const char *module);
 
-/* The same of the program at path MODULE, or of that name. */
+/* The same of the program at path MODULE, of that name, or of a process's title: "gzip a.bin". */
 const struct known_work *known_work_of_program(const char *module);

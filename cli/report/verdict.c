@@ -493,6 +493,13 @@ static bool explains_op(const struct verdict_facts *f, const struct finding *fin
 	       is_at_op(finding, op) && !outranks(price_of_op(f, op), finding, true);
 }
 
+// FINDING's place is a program or library that has no symbols.
+static bool is_nameless_in(const struct finding *finding, const struct row *row)
+{
+	return row->name[0] == '[' && row->module && finding->function && !finding->file &&
+	       strcmp(finding->function, path_base(row->module)) == 0;
+}
+
 // A library's function that the place of FINDING, the busiest of all, calls, or that FINDING names.
 static bool is_at_row(const struct verdict_facts *f, const struct finding *finding,
                       const struct row *row)
@@ -500,6 +507,7 @@ static bool is_at_row(const struct verdict_facts *f, const struct finding *findi
 	struct place_sum sum = place_busiest(f->cpu_tree, NULL);
 
 	return is_in(finding, row->name, row->file) || calls(finding, row->name) ||
+	       is_nameless_in(finding, row) ||
 	       (sum.own && is_in(finding, sum.own->name, sum.own->file) && sum.below >= row->self &&
 	        origin_is_foreign(row->module, row->file));
 }
@@ -1159,6 +1167,8 @@ static bool of_process(const struct verdict_facts *f, struct verdict *v)
 		say(v, "%s %% of %s is in one of %u processes: %.200s (%u).",
 		    format_percent(most->self, f->all).text, f->of, f->totals->processes,
 		    most->name, most->id);
+		if (known_work_of_program(most->name))
+			return advise(v, "%s", known_work_of_program(most->name)->advice);
 		return advise(
 			v,
 			"What it does: bottleneck report --process=%u. Give it less work, or options for more "

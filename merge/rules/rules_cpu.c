@@ -2,6 +2,7 @@
 // Rules on CPUs and threads.
 #include "base/error.h"
 #include "base/format.h"
+#include "base/known_work.h"
 #include "base/path.h"
 #include "base/record.h"
 #include "base/share.h"
@@ -701,6 +702,29 @@ static void say_resource(const struct wait_row *row, char *buffer, size_t size)
 		snprintf(buffer, size, "%s %s", wait_kind_article(row->kind), kind);
 }
 
+// What the process at the other end can do with less time: what is known of its program, or where
+// its own report is.
+static void advise_other_end(const struct wait_row *row, struct finding *finding)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._+-";
+	const char *process = row->holder.process, *other = row->waiter.process;
+	const struct known_work *work = known_work_of_program(process);
+
+	if (work)
+		finding_advise(finding, "%s", work->advice);
+	else if (process && other && *process && strcmp(process, other) != 0 &&
+	         !process[strspn(process, plain)])
+		finding_advise(finding,
+		               "Give %s less work, or share it among several processes; bottleneck "
+		               "report --process=%s shows what it does.",
+		               process, process);
+	else
+		finding_advise(finding,
+		               "Give that end less work for each item, or share the items among "
+		               "several threads or processes.");
+}
+
 // QUEUE says what the share is without.
 static enum measured say_holder(const struct wait_row *row, const char *queue,
                                 struct finding *finding)
@@ -714,10 +738,7 @@ static enum measured say_holder(const struct wait_row *row, const char *queue,
 	if (base)
 		snprintf(at, sizeof(at), " at %.120s:%d", base, row->waiter.line);
 	if (row->kind == WAIT_KIND_DESCRIPTOR) {
-		finding_advise(
-			finding,
-			"Speed that up: the process at the other end of the pipe or socket only waits "
-			"for it.");
+		advise_other_end(row, finding);
 		return finding_say(
 			finding,
 			"%.0f %% of wall time%s is %s, while %s for it at a pipe or socket%s",
@@ -962,7 +983,10 @@ static enum measured say_process(const struct evidence *e, const struct parallel
 		return MEASURED_NOTHING;
 	evidence_weigh(e, parallel->process_ns, 0, 0, finding);
 	finding->value = 100 * finding->share;
-	finding_advise(finding, "Start it earlier, beside other work, or split its work.");
+	if (known_work_of_program(parallel->process))
+		finding_advise(finding, "%s", known_work_of_program(parallel->process)->advice);
+	else
+		finding_advise(finding, "Start it earlier, beside other work, or split its work.");
 	return finding_say(
 		finding,
 		"process %.100s (%u) works alone for %.0f %% of wall time%s, while no other "
@@ -992,6 +1016,11 @@ static enum measured measure_alone(const struct evidence *e, const struct rule *
 	    (double)parallel.alone_all_ns > (1 + DIVIDED_SHARE) * (double)parallel.alone_ns)
 		return MEASURED_NOTHING;
 	weigh_alone(e, &parallel, parallel.alone_ns, 0, finding);
+	bool in_process = parallel.process && parallel.process_ns >= parallel.alone_ns;
+	const struct known_work *work =
+		known_work_of_program(in_process ? parallel.process : parallel.alone.function);
+	if (work)
+		finding_advise(finding, "%s", work->advice);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(
 		finding,

@@ -257,8 +257,9 @@ Test(finding_cpu, a_price_has_what_its_code_made_the_run_wait_for_cpus)
 
 static const char *other_stack = "flusher a.c:20 > other a.c:25";
 static const char *held_stack = "flusher a.c:20 > flush_log a.c:18";
-static bool crowded; // two more threads do what the holder does, while it has no CPU
-static bool idles;   // the main thread sleeps where it computes else
+static bool crowded;               // two more threads do what the holder does, while it has no CPU
+static const char *holder_process; // of its own; NULL: it is a thread of the same
+static bool idles;                 // the main thread sleeps where it computes else
 static const char *wait_stack = "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc";
 
 // The main thread computes for 1 s beside thread 2, then waits for HELD_MS, of KIND, for what that
@@ -277,7 +278,14 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 
 	end();
 	begin();
-	add_thread(&f, 2, 1, 102, "flusher");
+	if (holder_process)
+		profile_add_process(f.profile, &(struct process_event){ .process = 2,
+		                                                        .parent = 1,
+		                                                        .pid = 102,
+		                                                        .time_ns = f.now_ns,
+		                                                        .command = holder_process,
+		                                                        .title = holder_process });
+	add_thread(&f, 2, holder_process ? 2 : 1, 102, "flusher");
 	for (uint32_t i = 3; crowded && i <= 4; i++)
 		add_thread(&f, i, 1, 100 + i, "flusher");
 	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
@@ -338,6 +346,29 @@ Test(finding_cpu, the_run_waits_for_the_other_end_of_a_pipe)
 	cr_expect(strstr(finding->fact, "flush_log (a.c:18), while save waits for it at a pipe or "
 	                                "socket at a.c:31"),
 	          "%s", finding->fact);
+}
+
+// That the run waits for it is said; what can be done about it is another sentence.
+Test(finding_cpu, the_other_end_of_a_pipe_has_advice_by_what_it_runs)
+{
+	static const struct {
+		const char *process, *advice;
+	} table[] = {
+		{ NULL, "Give that end less work for each item" },
+		{ "render", "Give render less work, or share it among several processes; "
+		            "bottleneck report --process=render shows what it does." },
+		{ "a $(b)", "Give that end less work for each item" },
+		{ "gzip", "gzip -1" },
+		{ "xz", "xz -1 -T0" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		holder_process = table[i].process;
+		cleanup(findings) struct findings *found = hold(WAIT_KIND_DESCRIPTOR, 900);
+		const struct finding *finding = finding_of(found, "CPU-HOLDER");
+		cr_assert(finding != NULL);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+	}
 }
 
 // Who has hardly any work of its own, as grep behind a program, takes what that makes.
@@ -541,6 +572,17 @@ Test(finding_cpu, a_part_that_is_not_divided_among_threads)
 	cleanup(findings) struct findings *stage = hold(HELD_CONDITION, 1200);
 	cr_assert(finding_of(stage, "CPU-ALONE") != NULL);
 	cr_expect_str_eq(finding_of(stage, "CPU-ALONE")->covered->id, "CPU-STAGE");
+}
+
+// Nobody splits the work of a program that has options for that.
+Test(finding_cpu, a_known_program_that_works_alone_has_advice_of_its_own)
+{
+	holder_process = "gzip a.bin";
+	cleanup(findings) struct findings *found = hold(HELD_JOIN, 1200);
+	const struct finding *finding = finding_of(found, "CPU-ALONE");
+
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->advice, "gzip -1") != NULL, "%s", finding->advice);
 }
 
 Test(finding_cpu, who_is_kept_out_of_a_lock_has_something_to_do)

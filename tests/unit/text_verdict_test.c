@@ -368,6 +368,34 @@ Test(text_verdict, a_lock_stands_for_what_is_done_while_it_is_held)
 	expect_verdict(profile, "Next: 29 % of wall time is main.");
 }
 
+// Both are about gzip: what costs most is said once, and what can be done about it.
+Test(text_verdict, a_program_without_symbols_that_others_wait_for_is_said_once)
+{
+	static const struct rule holder = { .id = "CPU-HOLDER",
+		                            .subject = RULES_CPU,
+		                            .orders = true };
+	struct profile *profile = fake_profile_with_findings();
+	struct row row = profile->functions[0];
+
+	row.name = "[gzip]";
+	row.module = "/usr/bin/gzip";
+	row.file = NULL;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->findings[0] = (struct finding){ .rule = &holder,
+		                                 .severity = SEVERITY_WARN,
+		                                 .share = 0.7,
+		                                 .saving_ns = 15 * NS_PER_SEC,
+		                                 .function = "gzip",
+		                                 .fact = "70 % of wall time is gzip, while tar "
+		                                         "waits for it",
+		                                 .advice = "Use gzip -1." };
+	expect_verdict(profile, "  70 % of wall time is gzip, while tar waits for it.\n"
+	                        "  Use gzip -1.");
+	profile->findings[0].function = "zcat";
+	expect_verdict(profile, "Next: 70 % of wall time is gzip");
+}
+
 // The library's function that does most of it is not more than the place that calls it.
 Test(text_verdict, a_finding_stands_for_what_its_place_calls_of_libraries)
 {
