@@ -134,11 +134,20 @@ static bool lacks_lines(const struct module_row *row)
 	return row->level != DEBUG_LINES && !(is_named(row) && !*row->reason);
 }
 
-// "no lines for perl (63.5 %), libm.so.6 (4.2 %): …": those that lack the same as the first.
-static int say_modules_briefly(struct section *s, const struct totals *totals, struct error *err)
+// "63.5 % of wall time", as the answer has it; behind the FIRST one, "4.2 %".
+static void say_share(const struct module_rows *modules, const struct module_row *row, bool first,
+                      char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%s %%%s%s", format_percent(row->part_ns, modules->all_ns).text,
+	         first ? " of " : "", first ? modules->of : "");
+}
+
+// "no lines for perl (63.5 % of wall time), libm.so.6 (4.2 %): …": those that lack the same as the
+// first.
+static int say_modules_briefly(struct section *s, struct error *err)
 {
 	cleanup(module_rows) struct module_rows *modules = query_modules(s->report->profile, err);
-	uint64_t all = totals->on_cpu_ns + totals->off_cpu_ns;
+	char share[80];
 	const struct module_row *first = NULL;
 	const char *words = "";
 	size_t count = 0;
@@ -148,14 +157,15 @@ static int say_modules_briefly(struct section *s, const struct totals *totals, s
 	for (size_t i = 0; i < modules->count && count < MODULES_BRIEF; i++) {
 		const struct module_row *row = &modules->rows[i];
 		if (!lacks_lines(row) || is_named(row) ||
-		    percent_of(row->self_ns, all) < 100 * MODULE_SHARE)
+		    share_of(row->part_ns, modules->all_ns) < MODULE_SHARE)
 			continue;
 		if (first &&
 		    (row->level != first->level || strcmp(row->remedy, first->remedy) != 0))
 			continue;
 		first = first ? first : row;
-		words = report_say(s->report, "%s%s%s (%.1f %%)", words, count++ ? ", " : "",
-		                   path_base(row->path), percent_of(row->self_ns, all));
+		say_share(modules, row, !count, share, sizeof(share));
+		words = report_say(s->report, "%s%s%s (%s)", words, count++ ? ", " : "",
+		                   path_base(row->path), share);
 	}
 	if (first)
 		section_say(s, "%s %s%s%s", lacking(first->level), words,
@@ -163,29 +173,28 @@ static int say_modules_briefly(struct section *s, const struct totals *totals, s
 	return 0;
 }
 
-static int say_modules(struct section *s, const struct totals *totals, struct error *err)
+static int say_modules(struct section *s, struct error *err)
 {
 	cleanup(module_rows) struct module_rows *modules = query_modules(s->report->profile, err);
-	uint64_t all = totals->on_cpu_ns + totals->off_cpu_ns;
 	size_t shown = 0;
+	char share[80];
 
 	if (!modules)
 		return -1;
 	for (size_t i = 0; i < modules->count; i++) {
 		const struct module_row *row = &modules->rows[i];
-		bool small = percent_of(row->self_ns, all) < 100 * MODULE_SHARE;
+		bool small = share_of(row->part_ns, modules->all_ns) < MODULE_SHARE;
 		if (!lacks_lines(row) ||
 		    (!s->report->view->verbose && (small || shown == MODULES_MAX)))
 			continue;
-		shown++;
+		say_share(modules, row, !shown++, share, sizeof(share));
 		if (is_named(row)) {
-			section_say(s, "%s (%.1f %%): %s", row->path, percent_of(row->self_ns, all),
-			            row->reason);
+			section_say(s, "%s (%s): %s", row->path, share, row->reason);
 			continue;
 		}
-		section_say(s, "%s %s (%.1f %%)%s%s%s%s", lacking(row->level), path_base(row->path),
-		            percent_of(row->self_ns, all), *row->reason ? ", " : "", row->reason,
-		            *row->remedy ? ": " : "", row->remedy);
+		section_say(s, "%s %s (%s)%s%s%s%s", lacking(row->level), path_base(row->path),
+		            share, *row->reason ? ", " : "", row->reason, *row->remedy ? ": " : "",
+		            row->remedy);
 	}
 	return 0;
 }
@@ -474,7 +483,7 @@ static int say_all(struct section *s, struct error *err)
 	if (run->rung == RUNG_PERF_USER)
 		say_callless(s, totals);
 	say_lost(s, run);
-	if (say_modules(s, totals, err) < 0)
+	if (say_modules(s, err) < 0)
 		return -1;
 	say_detail(s, run, totals);
 	if (say_warmup(s, run, err) < 0)
@@ -502,7 +511,7 @@ static int say_brief(struct section *s, struct error *err)
 	say_rung(s, run);
 	say_lost(s, run);
 	say_machine(s, run, &totals);
-	if (say_modules_briefly(s, &totals, err) < 0)
+	if (say_modules_briefly(s, err) < 0)
 		return -1;
 	say_notes(s, run->notes);
 	if (run->rung == RUNG_PERF_USER)

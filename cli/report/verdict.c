@@ -43,7 +43,6 @@
 #define ASKED_SHARE    0.1  /* of the CPU time, by a function and what it asks libraries for */
 #define MORE_THAN      1.1  /* times the function that has most itself: then that says more */
 #define HALF_OF        0.5  /* times a library's function: a caller has part of it at least */
-#define QUEUE_SHARE    0.05 /* of wall time, waiting for a CPU: less needs no word */
 #define LOOP_SHARE     0.1  /* of code without a name, in loops of one kind */
 #define SAME_SHARE     0.01 /* shares that differ by less need no word */
 #define BESIDE_SHARE   0.1  /* of the time that threads were on CPUs, two or more at once */
@@ -1425,10 +1424,9 @@ static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {
 // What shares are shares of. As findings have it, waiting for a CPU may hit any code by chance.
 static void take_base(struct verdict_facts *f, const struct profile *profile, uint64_t cpu_ns)
 {
-	uint64_t waited = f->wall.ns[METRIC_OFF_RUNNABLE];
-	bool short_of_cpus = share_of(waited, f->wall.all_ns) > QUEUE_SHARE;
+	bool short_of_cpus = false;
 
-	f->all = !f->wall.ranks ? cpu_ns : f->wall.all_ns - (short_of_cpus ? waited : 0);
+	f->all = f->wall.ranks ? query_wall_share_ns(&f->wall, &short_of_cpus) : cpu_ns;
 	struct wall_rank rank = { 0 };
 	char whose[24] = "";
 	f->of_rank = query_wall_rank(profile, &rank);

@@ -120,13 +120,18 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 /* Debug information per module, for the limits; most time first. */
 struct module_row {
 	const char *path;
-	uint64_t self_ns;
+	uint64_t self_ns;            /* of all threads, on a CPU and waiting */
+	uint64_t part_ns;            /* on CPUs, of what shares are of: see all_ns */
 	int level;                   /* enum debug_level */
 	const char *reason, *remedy; /* "" if none */
 };
 struct module_rows {
 	struct module_row *rows;
 	size_t count;
+	/* What shares are of, as everywhere where one place of the run is weighed: wall time where
+	   that ranks code (query_wall_share_ns()), else the CPU time of all threads. */
+	uint64_t all_ns;
+	const char *of; /* that in words: "wall time" */
 };
 struct module_rows *query_modules(const struct profile *p, struct error *err);
 void module_rows_free(struct module_rows *rows);

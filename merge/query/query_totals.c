@@ -4,6 +4,8 @@
 #include "merge/op/op_table.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
+#include "merge/query/query_wall.h"
+#include "merge/scope/scope.h"
 #include "merge/scope/window.h"
 #include "merge/table/cells.h"
 #include "merge/table/slices.h"
@@ -103,6 +105,8 @@ static int compare_modules(const void *a, const void *b)
 {
 	const struct module_row *left = a, *right = b;
 
+	if (left->part_ns != right->part_ns)
+		return left->part_ns < right->part_ns ? 1 : -1;
 	if (left->self_ns != right->self_ns)
 		return left->self_ns < right->self_ns ? 1 : -1;
 	return strcmp(left->path, right->path);
@@ -116,8 +120,8 @@ static const char *text_or_empty(const struct profile *p, uint32_t id)
 }
 
 // Those that code was seen in, even if only in callers.
-static size_t list_modules(const struct profile *p, const uint64_t *self_ns, const bool *used,
-                           struct module_row *rows)
+static size_t list_modules(const struct profile *p, const uint64_t *self_ns,
+                           const uint64_t *part_ns, const bool *used, struct module_row *rows)
 {
 	size_t count = 0;
 
@@ -128,6 +132,7 @@ static size_t list_modules(const struct profile *p, const uint64_t *self_ns, con
 		rows[count++] = (struct module_row){
 			.path = profile_module(p, id)->path,
 			.self_ns = self_ns[id],
+			.part_ns = part_ns[id],
 			.level = facts.level,
 			.reason = text_or_empty(p, facts.reason),
 			.remedy = text_or_empty(p, facts.remedy),
@@ -159,21 +164,56 @@ static void add_up(const struct profile *p, uint64_t *self_ns, bool *used)
 	}
 }
 
+// On CPUs, of what shares are of; that in ANSWER.
+static int weigh(const struct profile *p, uint64_t *part_ns, struct module_rows *answer,
+                 struct error *err)
+{
+	uint32_t known = modules_count(profile_modules(p));
+	struct query query = { .by = BY_MODULE, .on_cpu = true };
+	cleanup(scope) struct scope scope = { 0 };
+	struct wall_account wall;
+	uint64_t cpu_ns = 0;
+	bool without_queue = false;
+
+	if (query_wall_account(p, &(struct query){ .by = BY_FUNCTION }, &wall, err) < 0)
+		return -1;
+	query.of = wall.ranks ? QUERY_WALL : QUERY_THREADS;
+	if (scope_init(&scope, p, &query, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < scope.first_cell[profile_paths(p)->count]; i++) {
+		const struct cell *cell = &scope.table->cells[scope.cells[i]];
+		const struct location *location = location_of_node(p, cell->node);
+		if (!scope_counts(&scope, cell))
+			continue;
+		cpu_ns += scope_ns(&scope, cell);
+		if (location && location->kind != FRAME_MARK && location->module <= known)
+			part_ns[location->module] += scope_ns(&scope, cell);
+	}
+	answer->all_ns = wall.ranks ? query_wall_share_ns(&wall, &without_queue) : cpu_ns;
+	answer->of = !wall.ranks     ? "the CPU time"
+	             : without_queue ? "wall time excluding waits for a CPU"
+	                             : "wall time";
+	return 0;
+}
+
 struct module_rows *query_modules(const struct profile *p, struct error *err)
 {
 	size_t most = (size_t)modules_count(profile_modules(p)) + 1; // by id; 0 stands for none
 	cleanup_free uint64_t *self_ns = calloc(most, sizeof(*self_ns));
+	cleanup_free uint64_t *part_ns = calloc(most, sizeof(*part_ns));
 	cleanup_free bool *used = calloc(most, sizeof(*used));
 	cleanup(module_rows) struct module_rows *answer = calloc(1, sizeof(*answer));
 
 	if (answer)
 		answer->rows = calloc(most, sizeof(*answer->rows));
-	if (!self_ns || !used || !answer || !answer->rows) {
+	if (!self_ns || !part_ns || !used || !answer || !answer->rows) {
 		error_set(err, ENOMEM, "could not list the modules");
 		return NULL;
 	}
 	add_up(p, self_ns, used);
-	answer->count = list_modules(p, self_ns, used, answer->rows);
+	if (weigh(p, part_ns, answer, err) < 0)
+		return NULL;
+	answer->count = list_modules(p, self_ns, part_ns, used, answer->rows);
 	qsort(answer->rows, answer->count, sizeof(*answer->rows), compare_modules);
 	return steal(answer);
 }

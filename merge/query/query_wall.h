@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/metric.h"
+#include "base/share.h"
 #include "merge/scope/selection.h"
 
 #include <stdbool.h>
@@ -37,6 +38,16 @@ bool query_wall_rank(const struct profile *p, struct wall_rank *rank);
    on error. */
 int query_wall_account(const struct profile *p, const struct query *query,
                        struct wall_account *account, struct error *err);
+
+/* What shares of ACCOUNT's wall time are of: all of it, or, where that is 5 % or more, without
+   waiting for a free CPU, which may hit any code by chance. Then *WITHOUT_QUEUE becomes true. */
+static inline uint64_t query_wall_share_ns(const struct wall_account *account, bool *without_queue)
+{
+	uint64_t waited = account->ns[METRIC_OFF_RUNNABLE];
+
+	*without_queue = share_of(waited, account->all_ns) > 0.05;
+	return account->all_ns - (*without_queue ? waited : 0);
+}
 
 /*
  * Whose the wall time of QUERY's window is: functions of the user's own (QUERY's user_code, if it

@@ -99,28 +99,28 @@ static enum measured measure_symbols(const struct evidence *e, const struct rule
                                      struct finding *finding)
 {
 	const struct module_row *worst = NULL;
-	uint64_t nameless = 0, all = 0;
+	uint64_t nameless = 0;
 
 	(void)rule;
 	for (size_t i = 0; i < e->modules->count; i++) {
 		const struct module_row *row = &e->modules->rows[i];
-		all += row->self_ns;
 		if (row->level != DEBUG_NONE || row->path[0] == '[')
 			continue;
-		nameless += row->self_ns;
-		if (!worst || row->self_ns > worst->self_ns)
+		nameless += row->part_ns;
+		if (!worst || row->part_ns > worst->part_ns)
 			worst = row;
 	}
-	if (!all)
+	if (!e->modules->all_ns)
 		return MEASURED_NOTHING;
-	finding->value = percent_of(nameless, all);
+	finding->value = percent_of(nameless, e->modules->all_ns);
 	if (worst && origin_is_interpreter(worst->path))
 		finding_advise(finding, "It is an interpreter, whose symbols name nothing of the "
 		                        "script: use a profiler of the script's language.");
 	else if (worst && *worst->remedy)
 		finding_advise(finding, "%.380s.", worst->remedy);
-	return finding_say(finding, "%.0f %% of the time was spent in code without symbols%s%.200s",
-	                   finding->value, worst ? ", most in " : "", worst ? worst->path : "");
+	return finding_say(finding, "%.0f %% of %s was spent in code without symbols%s%.200s",
+	                   finding->value, e->modules->of, worst ? ", most in " : "",
+	                   worst ? worst->path : "");
 }
 
 static enum measured measure_fallback(const struct evidence *e, const struct rule *rule,
@@ -251,7 +251,10 @@ const struct rule rules_quality[] = {
 	  .severe = 50,
 	  .whole_run = true,
 	  .title = "code without symbols",
-	  .formula = "time in files that have no names of functions at all, as a share of all",
+	  .formula =
+	          "time on CPUs in files that have no names of functions at all, as a share of wall "
+	          "time (without waits for a CPU of 5 % and more) where that ranks code, else "
+	          "of the CPU time",
 	  .why = "Such time can be attributed to a file, but not to a function or a line.",
 	  .advice = "Install its debug symbols, or build it with -g and do not strip it.",
 	  .source = "our choice",

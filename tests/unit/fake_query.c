@@ -386,13 +386,20 @@ struct module_rows *query_modules(const struct profile *p, struct error *err)
 	struct module_rows *modules = calloc(1, sizeof(*modules));
 
 	(void)err;
-	modules->rows = (struct module_row *)p->modules;
+	modules->rows = calloc(p->module_count + 1, sizeof(*modules->rows));
 	modules->count = p->module_count;
+	for (size_t i = 0; i < modules->count; i++) {
+		modules->rows[i] = p->modules[i];
+		modules->rows[i].part_ns = p->modules[i].self_ns;
+	}
+	modules->all_ns = p->totals.on_cpu_ns + p->totals.off_cpu_ns;
+	modules->of = p->wall.ranks ? "wall time" : "the CPU time";
 	return modules;
 }
 
 void module_rows_free(struct module_rows *rows)
 {
+	free(rows ? rows->rows : NULL);
 	free(rows);
 }
 

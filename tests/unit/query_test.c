@@ -611,9 +611,26 @@ Test(query, modules_come_with_what_they_could_tell)
 	cr_assert(eq(sz, rows->count, 2));
 	cr_expect(eq(str, (char *)rows->rows[0].path, "/lib/libc.so.6"));
 	cr_expect(eq(u64, rows->rows[0].self_ns, 5 * MS));
+	cr_expect(eq(u64, rows->rows[0].part_ns, 5 * MS));
+	cr_expect(eq(u64, rows->all_ns, 6 * MS));
+	cr_expect(eq(str, (char *)rows->of, "the CPU time"));
 	cr_expect(eq(int, rows->rows[0].level, DEBUG_LINES));
 	cr_expect(eq(str, (char *)rows->rows[0].reason, ""));
 	cr_expect(eq(str, (char *)rows->rows[0].remedy, "compile with -g"));
+}
+
+// As the answer has it: what a thread waits for is no code of the file that it waits in.
+Test(query, shares_of_modules_are_of_time_on_cpus)
+{
+	add(&f, 1, METRIC_ON_CPU, 9, "main a.c:1 > memcpy@libc");
+	add(&f, 1, METRIC_OFF_PIPE, 80, "main a.c:1 > read@libc");
+	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:1");
+	name_all(&f);
+	cleanup(module_rows) struct module_rows *rows = query_modules(f.profile, NULL);
+	cr_assert(eq(sz, rows->count, 2));
+	cr_expect(eq(u64, rows->rows[0].self_ns, 89 * MS));
+	cr_expect(eq(u64, rows->rows[0].part_ns, 9 * MS));
+	cr_expect(eq(u64, rows->all_ns, 10 * MS));
 }
 
 Test(query, of_a_python_without_the_agent_it_is_not_symbols_that_are_missing)

@@ -350,8 +350,9 @@ Test(text, generated_code_is_a_limit_only_if_there_is_something_to_say)
 	free(page);
 	jit.reason = "2 of 3 places held other code before";
 	page = text_page(profile, &view, golden_terminal(200, false, false));
-	cr_expect(ne(ptr, strstr(page, " %): 2 of 3 places held other code before"), NULL), "%s",
-	          page);
+	cr_expect(ne(ptr, strstr(page, " % of the CPU time): 2 of 3 places held other code before"),
+	             NULL),
+	          "%s", page);
 	free(page);
 }
 
