@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/known_work.h"
 
+#include "base/name_list.h"
 #include "base/path.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -71,21 +71,11 @@ static const struct kind programs[] = {
 	  { "checksums", SUM_ADVICE } },
 };
 
-static bool is_one(const char *names, const char *name, size_t length)
-{
-	for (const char *end; *names; names = end + (*end == '|')) {
-		end = names + strcspn(names, "|");
-		if ((size_t)(end - names) == length && strncmp(names, name, length) == 0)
-			return true;
-	}
-	return false;
-}
-
 static const struct known_work *find(const struct kind *kinds, size_t count, const char *name,
                                      size_t length)
 {
 	for (size_t i = 0; i < count; i++)
-		if (is_one(kinds[i].names, name, length))
+		if (name_list_has(kinds[i].names, name, length))
 			return &kinds[i].work;
 	return NULL;
 }

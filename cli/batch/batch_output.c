@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/batch/batch_output.h"
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "base/format.h"
+#include "base/secret.h"
 #include "cli/json.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -123,7 +125,8 @@ static void put_case(FILE *out, const struct batch_output *o, size_t i)
 	put_outcome(out, result);
 	if (result->runs) {
 		fputs("   <system-out>", out);
-		put_xml(out, job->command);
+		cleanup_free char *command = secret_mask(job->command);
+		put_xml(out, command ? command : "");
 		fputs("; ", out);
 		if (*result->finding)
 			fprintf(out, "worst finding: %s; ", result->finding);
@@ -161,7 +164,8 @@ static void put_result(struct json *j, const struct batch_job *job,
 {
 	json_open(j, NULL, '{');
 	json_put_text(j, "name", job->name);
-	json_put_text(j, "command", job->command);
+	cleanup_free char *command = secret_mask(job->command);
+	json_put_text(j, "command", command);
 	json_put_text(j, "outcome", batch_outcome_name(result->outcome));
 	json_put_bool(j, "kept", result->kept);
 	if (result->outcome == BATCH_NOT_RUN)

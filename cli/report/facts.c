@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/report/facts.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/secret.h"
 #include "cli/rank.h"
 
 #include <sched.h>
@@ -67,7 +69,8 @@ int facts_take(struct facts *facts, char *const *argv, struct run *run)
 	struct utsname name;
 
 	memset(facts, 0, sizeof(*facts));
-	facts->command = quote_all(argv);
+	cleanup_free char *command = quote_all(argv);
+	facts->command = command ? secret_mask(command) : NULL;
 	if (!facts->command)
 		return -1;
 	if (!getcwd(facts->directory, sizeof(facts->directory)))

@@ -7,7 +7,7 @@
 #include "merge/profile/profile.h"
 
 struct facts {
-	char *command; /* quoted as a shell would take it */
+	char *command; /* quoted as a shell would take it, its secrets masked */
 	char directory[4096];
 	char host[256];
 	char kernel[256];

@@ -29,6 +29,14 @@ void text_header(const struct text *text, const struct section *s)
 		!s->columns[FACTS].prose && (size_t)t->width >= head + taken + COMMAND_WIDTH_MIN;
 	size_t room = (size_t)t->width - head - (one_line ? taken : 0);
 	cleanup_free char *clean = format_clean(cells[COMMAND].text, t->ascii);
+	if (clean && text->view && text->view->verbose && format_width(clean) > room) {
+		fprintf(text->out, "%s%s: ", terminal_style(t, STYLE_BOLD), s->title);
+		terminal_wrap(t, text->out, clean, (int)head, 2);
+		fprintf(text->out, "%s  ", terminal_style(t, STYLE_PLAIN));
+		terminal_print(t, text->out, "%s", facts ? facts : "");
+		fputc('\n', text->out);
+		return;
+	}
 	cleanup_free char *command = clean ? format_clip(clean, room, CLIP_MIDDLE, t->ascii) : NULL;
 	fprintf(text->out, "%s%s: %s%s", terminal_style(t, STYLE_BOLD), s->title,
 	        command ? command : "?", terminal_style(t, STYLE_PLAIN));

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/secret.h"
 #include "merge/file/file_reader.h"
 #include "merge/profile/run_fields.h"
 
@@ -57,6 +58,15 @@ static bool take_number(struct file_reader *r, const char *key, int64_t value)
 }
 
 // A key that we do not know is of no use to us, and no damage.
+// Profiles of before commands were masked as they are recorded.
+static bool mask_command(struct profile *p)
+{
+	cleanup_free char *masked = secret_mask(p->run.command);
+
+	p->run.command = masked ? strings_get(p->strings, strings_add(p->strings, masked)) : NULL;
+	return p->run.command;
+}
+
 static int take_run_row(struct file_reader *r)
 {
 	struct profile *p = r->profile;
@@ -70,6 +80,8 @@ static int take_run_row(struct file_reader *r)
 		*run_text(&p->run, field) = strings_get(p->strings, file_reader_string(r, 1, &ok));
 	else if (!take_number(r, key, file_reader_int(r, 1)))
 		return file_reader_damaged(r, "a fact of the run cannot be");
+	if (ok && field && run_text(&p->run, field) == &p->run.command && p->run.command)
+		ok = mask_command(p);
 	return ok ? 0 : file_reader_no_memory(r);
 }
 

@@ -2,7 +2,9 @@
 #include "sampler/proc/proc_title.h"
 
 #include "base/cleanup.h"
+#include "base/name_list.h"
 #include "base/path.h"
+#include "base/secret.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -45,24 +47,13 @@ static bool is_temporary(const char *word)
 	return is_below(folders, sizeof(folders) / sizeof(folders[0]), word);
 }
 
-// Whether the |-separated NAMES have the LENGTH bytes at TEXT.
-static bool is_among(const char *names, const char *text, size_t length)
-{
-	for (const char *end; *names; names = end + (*end == '|')) {
-		end = strchrnul(names, '|');
-		if ((size_t)(end - names) == length && memcmp(names, text, length) == 0)
-			return true;
-	}
-	return false;
-}
-
 // A script that the process finds, and we do not: it has changed its folder since.
 static bool is_script(const char *word)
 {
 	static const char suffixes[] = "py|sh|bash|pl|rb|js|mjs|ts|php|lua|R|jl|tcl|awk";
 	const char *dot = strrchr(path_base(word), '.');
 
-	return dot && is_among(suffixes, dot + 1, strlen(dot + 1));
+	return dot && name_list_has(suffixes, dot + 1, strlen(dot + 1));
 }
 
 // Programs whose first word says which of their commands is run. The first word of others is as
@@ -79,7 +70,7 @@ static bool is_subcommand(const char *word, const char *command)
 	size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-");
 
 	return length && !word[length] && length <= PLAIN_MAX && islower((unsigned char)*word) &&
-	       is_among(programs, command, strlen(command));
+	       name_list_has(programs, command, strlen(command));
 }
 
 static bool is_plain(const char *word)
@@ -143,7 +134,8 @@ static bool take_written(const char *words, const char *command, char *title)
 
 	if (strncmp(words, command, length) != 0 || words[length] != ':')
 		return false;
-	snprintf(title, PROC_TITLE_MAX, "%s", words);
+	cleanup_free char *shown = secret_mask(words);
+	snprintf(title, PROC_TITLE_MAX, "%s", shown ? shown : command);
 	for (end = strlen(title); end > 0 && isspace((unsigned char)title[end - 1]);)
 		title[--end] = '\0';
 	if (end > length + 1)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 foreach(module array code error flops foreign_file function_name hash kallsyms mapped message module
         namespaces new_file op origin provider
-        nearest python_lines ring schedule strings)
+        nearest python_lines ring schedule secret strings)
   unit(${module} LIBS base)
 endforeach()
 # The assertions of unit tests; and that they fail where they do not hold, all of them.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Processes of one program are distinguished by what they work on, and the one that is most of the run is
 the answer."""
+import gzip
 import os
 import sys
 import unittest
@@ -89,6 +90,31 @@ class Titles(Case):
         done = self.profile_run([target("shares"), "--password=hunter2", "-k", "secret"])
         self.assertNotIn("hunter2", " ".join(self.names(done.profile)))
         self.assertNotIn("secret", " ".join(self.names(done.profile)))
+
+    def test_secrets_of_the_command_line_are_shown_and_kept_nowhere(self):
+        done = self.profile_run([target("shares"), "--password=hunter2", "--api-token", "hunter2",
+                                 "Authorization: Bearer hunter2"])
+        whole = self.verb("report", "-v", done.profile).stdout.decode()
+        self.assertIn("--password=*** --api-token *** 'Authorization: ***'", " ".join(whole.split()))
+        self.assertNotIn("hunter2", done.report + whole)
+        with open(done.profile, "rb") as file:
+            self.assertNotIn(b"hunter2", file.read())
+        for name in ("html", "json", "chrome", "firefox", "speedscope", "pprof", "callgrind", "sarif", "markdown",
+                     "digest", "csv"):
+            with self.subTest(export=name):
+                out = os.path.join(self.work, f"out-{name}")
+                made = self.verb("report", "--export", f"{name}={out}", done.profile)
+                self.assertEqual(made.returncode, 0, made.stderr)
+                data = b""
+                for folder, _, files in os.walk(out):
+                    for file in files:
+                        with open(os.path.join(folder, file), "rb") as stream:
+                            data += stream.read()
+                if os.path.isfile(out):
+                    with open(out, "rb") as stream:
+                        data = stream.read()
+                self.assertTrue(data)
+                self.assertNotIn(b"hunter2", gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,8 @@ Test(proc_title, a_file_tells_processes_of_a_program_apart)
 		{ "mysql", "mysql|--password=hunter2|-p|secret", "" },
 		{ "postgres", "postgres: walwriter   |", "postgres: walwriter" },
 		{ "postgres", "postgres:", "" },
+		{ "sync", "sync: login token=abc https://me:pw@h",
+		  "sync: login token=*** https://me:***@h" },
 		{ "nginx", "nginx: worker process", "nginx: worker process" },
 		{ "curl", "curl|https://user:pw@host/a?token=1", "" },
 		{ "true", "true", "" },

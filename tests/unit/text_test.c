@@ -117,6 +117,34 @@ Test(text, no_line_is_wider_than_the_terminal)
 	}
 }
 
+// Of a long command line both ends are shown, with -v all of it.
+Test(text, a_command_longer_than_a_line_is_clipped)
+{
+	static const char command[] =
+		"./pack --input aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa "
+		"--output bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb --last";
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->run.command = command;
+	char *page = text_page(profile, &view, golden_terminal(80, false, false));
+	page[strcspn(page, "\n")] = '\0';
+	cr_expect(le(sz, format_width(page), 80));
+	cr_expect(ne(ptr, strstr(page, "\u2026"), NULL));
+	free(page);
+	view.verbose = true;
+	page = text_page(profile, &view, golden_terminal(80, false, false));
+	cr_expect(eq(int,
+	             strncmp(page,
+	                     "bottleneck: ./pack --input "
+	                     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa --output\n"
+	                     "  bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb --last\n  41.2 s",
+	                     120),
+	             0),
+	          "%s", page);
+	free(page);
+}
+
 Test(text, the_interpreter_is_no_row_by_total_time_beside_python)
 {
 	static const struct row rows[] = { { .name = "step",
