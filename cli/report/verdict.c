@@ -843,8 +843,10 @@ static bool all_wait(const struct verdict_facts *f, struct verdict *v)
 	    share_of(waited_for(f), f->account.lifetime_ns) < WAIT_SHARE ||
 	    share_of(f->totals->on_cpu_ns, f->run->wall_ns) >= BUSY_SHARE)
 		return false;
+	// What others take (struct query) is in the row, but not in what its share is of.
 	for (int m = METRIC_ON_CPU; m < METRIC_COUNT; m++)
-		if (row->self_ns[m] > row->self_ns[most])
+		if (m != METRIC_OFF_RUNNABLE && m != METRIC_OFF_CHILD &&
+		    row->self_ns[m] > row->self_ns[most])
 			most = (enum metric)m;
 	if (most == METRIC_ON_CPU || share_of(row->self_ns[most], f->both->all) < WAIT_SHARE)
 		return false;

@@ -775,6 +775,32 @@ Test(text_verdict, waiting_for_children_is_not_a_verdict)
 	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
 }
 
+// A row's waits for a free CPU are no part of what its share is of.
+Test(text_verdict, children_that_wait_for_a_cpu_are_not_blocked)
+{
+	static const struct row row = { .name = "[app]",
+		                        .module = "/home/u/app",
+		                        .self = 10 * NS_PER_SEC,
+		                        .total = 10 * NS_PER_SEC,
+		                        .self_ns = { [METRIC_ON_CPU] = 4 * NS_PER_SEC,
+		                                     [METRIC_OFF_RUNNABLE] = 6 * NS_PER_SEC },
+		                        .total_ns = { [METRIC_ON_CPU] = 4 * NS_PER_SEC,
+		                                      [METRIC_OFF_RUNNABLE] = 6 * NS_PER_SEC } };
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_LOCK] = 0;
+	profile->account.ns[METRIC_OFF_CHILD] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 4 * NS_PER_SEC;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->all = 11 * NS_PER_SEC;
+	char *page = text_page(profile, &view, golden_terminal(100, false, false));
+	cr_expect(not(strstr(page, "blocked for an unknown reason") != NULL), "%s", page);
+	free(page);
+}
+
 Test(text_verdict, children_that_wait_are_told_by_what_for)
 {
 	static const struct row row = { .name = "poll",
