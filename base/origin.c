@@ -45,16 +45,21 @@ bool origin_is_foreign(const char *module, const char *file)
 	static const char *const modules[] = { "[",         "/lib/",       "/lib64/",
 		                               "/usr/lib/", "/usr/lib64/", "/usr/libexec/",
 		                               NULL };
-	static const char *const sources[] = { "/usr/include/", "/usr/src/", "/usr/lib/", "/rustc/",
-		                               "../sysdeps/", "./nptl/", "<frozen ",
+	static const char *const sources[] = { "/usr/include/", "/usr/src/", "/usr/lib/",
+		                               "/usr/share/nodejs/", "/rustc/", "../sysdeps/",
+		                               "./nptl/", "<frozen ", "node:",
 		                               // What NumPy makes by exec().
 		                               "<__array_function__ ", NULL };
 	// Wherever an interpreter or a virtual environment was put.
-	static const char *const installed[] = { "/site-packages/",       "/dist-packages/",
-		                                 "/lib/python3.",         "/lib64/python3.",
-		                                 "/bin/python3",          "/libpython3.",
-		                                 "/libbottleneck-agent.", NULL };
+	static const char *const installed[] = {
+		"/site-packages/", "/dist-packages/",       "/node_modules/",
+		"/lib/python3.",   "/lib64/python3.",       "/bin/python3",
+		"/libpython3.",    "/libbottleneck-agent.", NULL
+	};
 
+	// What was compiled at run time is in no file: its source decides.
+	if (module && file && strncmp(module, "[jit ", 5) == 0)
+		module = NULL;
 	if (!module && !file)
 		return true;
 	if (module && (begins_with_one(module, modules) || holds_one(module, installed) ||

@@ -18,7 +18,8 @@
 //
 // V8 names its code after how it was made: "JS:~load" is interpreted, "JS:^load", "JS:+load" and
 // "JS:*load" are what its compilers made of it, at the same line of the same file. Up to Node 18
-// they are "LazyCompile:~load", "Function:^load", "LazyCompile:*load".
+// they are "LazyCompile:~load", "Function:^load", "LazyCompile:*load". The symbolizer takes that
+// off; profiles of older versions have it.
 
 struct tiers {
 	const struct key_table *table;

@@ -138,27 +138,87 @@ static bool python_source(struct jit_name *name, struct jit_name *file)
 	return file->length && file->text[0] != '<';
 }
 
-bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line)
+static bool begins_with(const struct jit_name *name, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return name->length >= length && memcmp(name->text, prefix, length) == 0;
+}
+
+static void skip(struct jit_name *name, uint32_t count)
+{
+	name->text += count;
+	name->length -= count;
+}
+
+// Takes "JS:*" off NAME: what kind of code V8 calls it, and how that was made: "~" is interpreted,
+// "^", "+" and "*" (with "'" where it holds for one context) are its compilers' words. A function
+// is compiled again and again, and stays one function. False if NAME is none of V8's functions.
+static bool take_tier(struct jit_name *name)
+{
+	// All but the first up to Node 18, which has several of them for one function.
+	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Eval:",
+		                             "Script:" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		uint32_t length = (uint32_t)strlen(kinds[i]);
+		if (!begins_with(name, kinds[i]) || name->length == length ||
+		    !strchr("~^+*", name->text[length]) || !name->text[length])
+			continue;
+		skip(name, length + 1);
+		if (begins_with(name, "'"))
+			skip(name, 1);
+		return true;
+	}
+	return false;
+}
+
+// Where in TEXT a file's name begins: behind the first blank that a path or an address follows,
+// which may hold blanks itself; else behind the last one. NULL if there is none.
+static const char *find_file(const struct jit_name *text)
+{
+	static const char *const starts[] = { "/", "file:", "node:" };
+
+	for (uint32_t i = 0; i < text->length; i++) {
+		struct jit_name rest = { text->text + i + 1, text->length - i - 1, false };
+		if (text->text[i] != ' ')
+			continue;
+		for (size_t k = 0; k < sizeof(starts) / sizeof(starts[0]); k++)
+			if (begins_with(&rest, starts[k]))
+				return rest.text;
+	}
+	const char *blank = find_last(text, ' ');
+	return blank ? blank + 1 : NULL;
+}
+
+// "fit /a/b.js:12:3"
+static bool split_source(struct jit_name *name, struct jit_name *file, int *line)
 {
 	struct jit_name rest = *name;
-	int column;
+	int column, row;
 
+	if (!take_number(&rest, &column) || !take_number(&rest, &row))
+		return false;
+	const char *at = find_file(&rest);
+	if (!at || at == rest.text)
+		return false;
+	*file = (struct jit_name){ .text = at, .length = (uint32_t)(rest.text + rest.length - at) };
+	if (begins_with(file, "file://"))
+		skip(file, 7);
+	name->length = (uint32_t)(at - 1 - name->text);
+	*line = file->length ? row : 0;
+	return file->length;
+}
+
+bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line)
+{
 	*line = 0;
 	if (python_source(name, file))
 		return true;
-	if (!take_number(&rest, &column) || !take_number(&rest, line))
-		return false;
-	const char *blank = find_last(&rest, ' ');
-	if (!blank || blank == rest.text)
-		return false;
-	*file = (struct jit_name){ .text = blank + 1,
-		                   .length = (uint32_t)(rest.text + rest.length - (blank + 1)) };
-	if (file->length > 7 && memcmp(file->text, "file://", 7) == 0) {
-		file->text += 7;
-		file->length -= 7;
-	}
-	if (!file->length)
-		return false;
-	name->length = (uint32_t)(blank - name->text);
-	return true;
+	bool script = take_tier(name);
+	bool found = split_source(name, file, line);
+	// What V8's own profiler calls it.
+	if (script && !name->length)
+		*name = (struct jit_name){ "(anonymous)", strlen("(anonymous)"), name->reused };
+	return found;
 }

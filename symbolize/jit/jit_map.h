@@ -23,7 +23,8 @@ struct jit_name {
 int jit_map_find(struct bytes map, const uint64_t *addresses, size_t count, struct jit_name *names);
 
 /*
- * Where compilers say it, the source of a name: "~fit /a/b.js:12:3" (node) and
- * "py::fit:/a/b.py" (Python). Shortens NAME to the function. False if it names no file.
+ * Where compilers say it, the source of a name: "JS:*fit /a/b.js:12:3" (node) and
+ * "py::fit:/a/b.py" (Python). Shortens NAME to the function, "fit", also where it names no file;
+ * then FILE is untouched, LINE is 0, and it returns false.
  */
 bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line);

@@ -11,14 +11,8 @@ import sqlite3
 import zlib
 
 
-# How V8's names begin; all but the first up to Node 18.
-JAVASCRIPT = ("JS:", "LazyCompile:", "Function:", "Eval:", "Script:")
-
-
 def plain_name(name):
     """A function's name without return type, parameters, clone suffixes and lambda numbers."""
-    if name.startswith(JAVASCRIPT):
-        return name
     name = re.sub(r"\s*\[clone [^]]*\]|\.(isra|part|constprop|cold|lto_priv)(\.\d+)*$", "", name)
     name = re.sub(r"\{lambda\([^)]*\)(#\d+)?\}", "{lambda}", name)
     depth = 0

@@ -21,7 +21,7 @@ import tempfile
 import time
 
 from harness import BOTTLENECK
-from profile_file import JAVASCRIPT, ProfileFile, plain_name
+from profile_file import ProfileFile, plain_name
 
 POINTS = 1.5
 ROUNDS_MIN, ROUNDS_MAX = 3, 12
@@ -203,8 +203,10 @@ def run_once(prefix, program, directory, scale):
 def function_name(name, module):
     """One name for what perf and we call by different aliases of one address; code without a name
     counts for its module."""
-    if name.startswith(JAVASCRIPT):
-        return name.split(" ")[0]  # without the position
+    # perf has what V8 wrote: "JS:*fit /a/b.js:12:3"; all but the first kind up to Node 18.
+    script = re.match(r"(?:JS|LazyCompile|Function|Eval|Script):[~^+*]'?(.*?) \S*:\d+:\d+$", name)
+    if script:
+        name = script[1] or "(anonymous)"
     name = re.sub(r"^(__GI_+)?(_*libc_)?", "", plain_name(name)).replace("memcpy", "memmove")
     name = ALIASES.get(name, name)
     if not name or re.match(r"(0x)?[0-9a-f]{6,}$|\[unknown\]", name):

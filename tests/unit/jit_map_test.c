@@ -84,36 +84,60 @@ Test(jit_map, lines_that_are_no_entries_are_passed_over)
 		"x"));
 }
 
+static void check_name(const char *text, const char *function, const char *file, int line)
+{
+	struct jit_name name = { .text = text, .length = (uint32_t)strlen(text) }, found = { 0 };
+	int found_line = -1;
+	char buffer[256];
+
+	bool has_file = jit_map_source(&name, &found, &found_line);
+	cr_expect(eq(int, has_file, file != NULL), "%s", text);
+	snprintf(buffer, sizeof(buffer), "%.*s", (int)name.length, name.text);
+	cr_expect(eq(str, buffer, (char *)function), "%s", text);
+	cr_expect(eq(int, found_line, line), "%s", text);
+	if (!has_file || !file)
+		return;
+	snprintf(buffer, sizeof(buffer), "%.*s", (int)found.length, found.text);
+	cr_expect(eq(str, buffer, (char *)file), "%s", text);
+}
+
 Test(jit_map, the_source_is_taken_from_names_that_have_it)
 {
-	static const struct {
-		const char *name, *function, *file;
-		int line;
-	} rows[] = {
-		{ "JS:*fit /srv/app.js:12:30", "JS:*fit", "/srv/app.js", 12 },
-		{ "LazyCompile:~ file:///srv/x.mjs:1:1", "LazyCompile:~", "/srv/x.mjs", 1 },
-		{ "py::fit:/srv/model.py", "fit", "/srv/model.py", 0 },
-		{ "RegExp:a b", NULL, NULL, 0 },
-		{ "Builtin:ArrayMap", NULL, NULL, 0 },
-		{ "x:1:2", NULL, NULL, 0 },
-		{ ":1:2", NULL, NULL, 0 },
-		{ "a /b.js:99999999999:1", NULL, NULL, 0 },
-		{ "py::<module>:<string>", NULL, NULL, 0 },
-	};
+	check_name("py::fit:/srv/model.py", "fit", "/srv/model.py", 0);
+	check_name("fit /srv/app.js:12:30", "fit", "/srv/app.js", 12);
+	check_name("RegExp:a b", "RegExp:a b", NULL, 0);
+	check_name("Builtin:ArrayMap", "Builtin:ArrayMap", NULL, 0);
+	check_name("x:1:2", "x:1:2", NULL, 0);
+	check_name(":1:2", ":1:2", NULL, 0);
+	check_name("a /b.js:99999999999:1", "a /b.js:99999999999:1", NULL, 0);
+}
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct jit_name name = { .text = rows[i].name,
-			                 .length = (uint32_t)strlen(rows[i].name) };
-		struct jit_name file;
-		int line = 0;
-		bool found = jit_map_source(&name, &file, &line);
-		cr_expect(eq(int, found, rows[i].function != NULL), "%s", rows[i].name);
-		if (!found || !rows[i].function)
-			continue;
-		cr_expect(eq(int, line, rows[i].line), "%s", rows[i].name);
-		cr_expect(eq(sz, name.length, strlen(rows[i].function)), "%s", rows[i].name);
-		cr_expect(eq(int, strncmp(name.text, rows[i].function, name.length), 0));
-		cr_expect(eq(sz, file.length, strlen(rows[i].file)), "%s", rows[i].name);
-		cr_expect(eq(int, strncmp(file.text, rows[i].file, file.length), 0));
-	}
+Test(jit_map, functions_of_v8_are_named_without_how_they_were_compiled)
+{
+	check_name("JS:*fit /srv/app.js:12:30", "fit", "/srv/app.js", 12);
+	check_name("JS:~fit /srv/app.js:12:30", "fit", "/srv/app.js", 12);
+	check_name("JS:^fit /srv/app.js:12:30", "fit", "/srv/app.js", 12);
+	check_name("JS:+'fit /srv/app.js:12:30", "fit", "/srv/app.js", 12);
+	check_name("LazyCompile:*fit /srv/app.js:12:30", "fit", "/srv/app.js", 12);
+	check_name("Script:~ file:///srv/x.mjs:1:1", "(anonymous)", "/srv/x.mjs", 1);
+	check_name("JS:* /srv/app.js:11:19", "(anonymous)", "/srv/app.js", 11);
+	check_name("JS:*get size /srv/my app/a b.js:3:7", "get size", "/srv/my app/a b.js", 3);
+	check_name("JS:~load node:internal/modules/cjs/loader:1604:37", "load",
+	           "node:internal/modules/cjs/loader", 1604);
+	check_name("JS:*fit webpack:///./src/fit.ts:4:1", "fit", "webpack:///./src/fit.ts", 4);
+	// What eval() was given has no file.
+	check_name("JS:*evaluated :1:9", "evaluated", NULL, 0);
+	check_name("JS:~", "(anonymous)", NULL, 0);
+	check_name("JS:", "JS:", NULL, 0);
+	check_name("JS:other", "JS:other", NULL, 0);
+	check_name("Function:x", "Function:x", NULL, 0);
+}
+
+Test(jit_map, a_name_of_python_without_a_file_keeps_its_function)
+{
+	struct jit_name name = { .text = "py::<module>:<string>", .length = 21 }, file;
+	int line;
+
+	cr_expect(not(jit_map_source(&name, &file, &line)));
+	cr_expect(eq(sz, name.length, strlen("<module>")));
 }

@@ -10,12 +10,16 @@ Test(origin, of_the_user)
 	cr_expect(!origin_is_foreign(NULL, "/home/u/train.py"));
 	cr_expect(!origin_is_foreign(NULL, "<string>"));
 	cr_expect(!origin_is_foreign("/home/u/build/libsolver.so", "solver.cc"));
+	cr_expect(!origin_is_foreign("[jit 4711]", "/home/u/app.js"));
 }
 
 Test(origin, of_the_system)
 {
 	cr_expect(origin_is_foreign(NULL, NULL));
 	cr_expect(origin_is_foreign("[kernel]", NULL));
+	cr_expect(origin_is_foreign("[jit 4711]", NULL));
+	cr_expect(origin_is_foreign("[jit 4711]", "node:internal/modules/cjs/loader"));
+	cr_expect(origin_is_foreign("[jit 4711]", "/home/u/node_modules/left-pad/index.js"));
 	cr_expect(origin_is_foreign("/home/u/bottleneck/libbottleneck-agent.so", "op.c"));
 	cr_expect(origin_is_foreign(NULL, "<__array_function__ internals>"));
 	cr_expect(origin_is_foreign("/usr/lib/x86_64-linux-gnu/libc.so.6",
