@@ -210,11 +210,70 @@ static bool split_source(struct jit_name *name, struct jit_name *file, int *line
 	return file->length;
 }
 
+// OPcache calls functions "JIT$Class::fit", and parts of them "TRACE-7$fit$LINE"; the code outside
+// of functions has the file in place of a name. "JIT$$other" is its own.
+static bool php_source(struct jit_name *name, struct jit_name *file, int *line)
+{
+	const char *end = name->text + name->length;
+	bool trace = begins_with(name, "TRACE-");
+	const char *dollar = memchr(name->text, '$', name->length);
+
+	if (!dollar || dollar + 1 == end || dollar[1] == '$' ||
+	    (!trace && (!begins_with(name, "JIT$") || dollar != name->text + 3)))
+		return false;
+	struct jit_name rest = { dollar + 1, (uint32_t)(end - dollar - 1), name->reused };
+	const char *last = trace ? find_last(&rest, '$') : NULL;
+	int row = 0;
+	if (last) {
+		for (const char *at = last + 1; at < end && *at >= '0' && *at <= '9' && row < 1e8;)
+			row = row * 10 + *at++ - '0';
+		rest.length = (uint32_t)(last - rest.text);
+	}
+	if (!rest.length)
+		return false;
+	if (rest.text[0] != '/') {
+		*name = rest;
+		return false; // the line's file is unknown
+	}
+	*file = rest;
+	*line = row;
+	*name = (struct jit_name){ "{main}", strlen("{main}"), name->reused };
+	return true;
+}
+
+static bool in_type(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       (unsigned char)c >= 0x80 || (c && strchr("_$.[]/", c));
+}
+
+// HotSpot's "long a.b.C.fit(int)" without its return type: what methods are called by.
+static void take_java_type(struct jit_name *name)
+{
+	uint32_t type = 0, dots = 0, at;
+
+	if (!name->length || name->text[name->length - 1] != ')')
+		return;
+	while (type < name->length && in_type(name->text[type]))
+		type++;
+	if (!type || type == name->length || name->text[type] != ' ')
+		return;
+	for (at = type + 1; at < name->length && name->text[at] != '('; at++) {
+		char c = name->text[at];
+		if (!in_type(c) && c != '<' && c != '>' && c != '-')
+			return;
+		dots += c == '.';
+	}
+	if (dots && at < name->length)
+		skip(name, type + 1);
+}
+
 bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line)
 {
 	*line = 0;
-	if (python_source(name, file))
+	if (python_source(name, file) || php_source(name, file, line))
 		return true;
+	take_java_type(name);
 	bool script = take_tier(name);
 	bool found = split_source(name, file, line);
 	// What V8's own profiler calls it.

@@ -23,8 +23,8 @@ struct jit_name {
 int jit_map_find(struct bytes map, const uint64_t *addresses, size_t count, struct jit_name *names);
 
 /*
- * Where compilers say it, the source of a name: "JS:*fit /a/b.js:12:3" (node) and
- * "py::fit:/a/b.py" (Python). Shortens NAME to the function, "fit", also where it names no file;
- * then FILE is untouched, LINE is 0, and it returns false.
+ * Where compilers say it, the source of a name: "JS:*fit /a/b.js:12:3" (node),
+ * "py::fit:/a/b.py" (Python) and "TRACE-8$/a/b.php$5" (PHP). Shortens NAME to the function, "fit",
+ * also where it names no file; then FILE is untouched, LINE is 0, and it returns false.
  */
 bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line);

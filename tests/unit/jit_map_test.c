@@ -133,6 +133,35 @@ Test(jit_map, functions_of_v8_are_named_without_how_they_were_compiled)
 	check_name("Function:x", "Function:x", NULL, 0);
 }
 
+Test(jit_map, functions_of_php_are_named_as_in_their_source)
+{
+	check_name("JIT$fib", "fib", NULL, 0);
+	check_name("JIT$Cart::total", "Cart::total", NULL, 0);
+	check_name("JIT$/srv/index.php", "{main}", "/srv/index.php", 0);
+	check_name("TRACE-7$Cart::total$31", "Cart::total", NULL, 0);
+	check_name("TRACE-8$/srv/index.php$5", "{main}", "/srv/index.php", 5);
+	check_name("TRACE-8$/srv/index.php$99999999999", "{main}", "/srv/index.php", 999999999);
+	check_name("JIT$$interrupt_handler", "JIT$$interrupt_handler", NULL, 0);
+	check_name("JIT$", "JIT$", NULL, 0);
+	check_name("TRACE-8$$5", "TRACE-8$$5", NULL, 0);
+	check_name("a$b", "a$b", NULL, 0);
+}
+
+Test(jit_map, methods_of_java_are_named_without_what_they_return)
+{
+	check_name("long demo.Main$Mod.run(int)", "demo.Main$Mod.run(int)", NULL, 0);
+	check_name("java.lang.String[] a.B.<init>(java.util.List, int)",
+	           "a.B.<init>(java.util.List, int)", NULL, 0);
+	check_name("void a.B$$Lambda$14/0x00007efbd8001c00.run()",
+	           "a.B$$Lambda$14/0x00007efbd8001c00.run()", NULL, 0);
+	check_name("I2C/C2I adapters", "I2C/C2I adapters", NULL, 0);
+	check_name("StubRoutines (1)", "StubRoutines (1)", NULL, 0);
+	check_name("int ns::fit(int)", "int ns::fit(int)", NULL, 0);
+	check_name("int fit(int)", "int fit(int)", NULL, 0);
+	check_name("int a.b)", "int a.b)", NULL, 0);
+	check_name("int )", "int )", NULL, 0);
+}
+
 Test(jit_map, a_name_of_python_without_a_file_keeps_its_function)
 {
 	struct jit_name name = { .text = "py::<module>:<string>", .length = 21 }, file;
