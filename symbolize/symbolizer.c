@@ -46,7 +46,7 @@ struct block {
 
 struct symbolizer {
 	struct symbolizer_options options;
-	char *directories, *jit_directory, *names_directory;
+	char *directories, *jit_directory, *kept_maps, *names_directory;
 	struct strings *paths; // and other texts that are given out
 	struct demangler *names;
 	struct debuginfod *debuginfod;
@@ -73,6 +73,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options, stru
 		s->options = *options;
 		s->directories = copy_or(options->debug_directories, "/usr/lib/debug");
 		s->jit_directory = copy_or(options->jit_directory, "/tmp");
+		s->kept_maps = options->kept_maps ? strdup(options->kept_maps) : NULL;
 		s->names_directory =
 			options->names_directory ? strdup(options->names_directory) : NULL;
 		s->kernel = options->kernel_names;
@@ -194,6 +195,7 @@ void symbolizer_free(struct symbolizer *s)
 	strings_free(s->paths);
 	free(s->directories);
 	free(s->jit_directory);
+	free(s->kept_maps);
 	free(s->names_directory);
 	free(s);
 }
@@ -287,6 +289,7 @@ static int find_frames(struct symbolizer *s, const struct module *module,
 		                     .place = module->fd,
 		                     .user = module->user_known ? module->user : geteuid(),
 		                     .directory = s->jit_directory,
+		                     .kept = s->kept_maps,
 		                     .dump = dump.path,
 		                     .dump_fd = dump.fd,
 		                     .paths = s->paths,

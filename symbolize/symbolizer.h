@@ -50,9 +50,11 @@ struct symbolizer_options {
 	const char *kallsyms;          /* NULL: /proc/kallsyms (tests give a file) */
 	struct kallsyms *kernel_names; /* borrowed: read already, or soon; NULL: reads KALLSYMS */
 	const char *jit_directory;     /* NULL: /tmp, for perf-PID.map and jit-PID.dump */
-	const char *names_directory;   /* what was found is kept there, from run to run; NULL: it is
-	                                  not (symbolize/names_cache.h) */
-	uint64_t names_worth_ns; /* of CPU time: what took less to find is not kept; 0: 2 ms */
+	const char *kept_maps; /* a directory of ours with perf-PID.map of some processes, which
+	                          come first; NULL: there is none */
+	const char *names_directory; /* what was found is kept there, from run to run; NULL: it is
+	                                not (symbolize/names_cache.h) */
+	uint64_t names_worth_ns;     /* of CPU time: what took less to find is not kept; 0: 2 ms */
 	/* Called now and then with what is being read; may be NULL. */
 	void (*progress)(void *context, const char *what);
 	void *progress_context;

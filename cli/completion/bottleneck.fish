@@ -48,6 +48,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l rung -xa 'kernel user agent
 complete -c bottleneck -n '__bottleneck_runs run' -l delay -x -d 'record nothing before this time of the run'
 complete -c bottleneck -n '__bottleneck_runs run' -l duration -x -d 'record no longer than this'
 complete -c bottleneck -n '__bottleneck_runs run' -l range -x -d 'record only while an op of this name is open'
+complete -c bottleneck -n '__bottleneck_runs run' -l names -d 'have Node, Java and PHP name the functions that they compile'
 complete -c bottleneck -n '__bottleneck_runs run' -l timeline-limit -x -d 'calls, waits and GPU activities to keep one by one (250000)'
 complete -c bottleneck -n '__bottleneck_runs run' -l budget -xa 'none' -d 'lower the sampling rate above this overhead, in percent, or none (5)'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-off-cpu -d 'disable off-CPU profiling'

@@ -77,6 +77,10 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_SWITCH,
 	  .offset = AT(start_paused),
 	  .help = "record nothing before the program calls start() of bottleneck's API" },
+	{ .name = "names",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(names),
+	  .help = "have Node, Java and PHP name the functions that they compile" },
 	COMMON_TIMELINE_LIMIT(AT(timeline_limit)),
 	{ .name = "budget",
 	  .argument = "PCT",
@@ -382,6 +386,7 @@ struct recording_options run_options_recording(const struct run_options *options
 		.schedule = options->view.schedule,
 		.steps = options->view.steps,
 		.start_paused = options->start_paused,
+		.jit_names = options->names,
 		.debuginfod = options->debuginfod,
 	};
 }

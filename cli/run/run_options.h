@@ -24,6 +24,7 @@ struct run_options {
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	const char *range;              /* glob; NULL: none */
 	bool start_paused;
+	bool names;              /* of what run-time compilers make */
 	uint32_t timeline_limit; /* slices; 0: none */
 	double budget_percent;   /* 0: no limit */
 	bool no_agent;

@@ -16,6 +16,7 @@
 #include "merge/record/checkpoint.h"
 #include "merge/record/cpu_clock.h"
 #include "merge/record/hooks.h"
+#include "merge/record/jit_names.h"
 #include "merge/record/limits.h"
 #include "merge/record/machine.h"
 #include "merge/record/notes.h"
@@ -82,7 +83,8 @@ struct recording {
 	struct profile *profile;
 	struct sampler *sampler;
 	struct recorder recorder;
-	struct early *early; // NULL: all names are looked up at the end
+	struct jit_names *jit_names; // NULL: they are as they are
+	struct early *early;         // NULL: all names are looked up at the end
 	struct ahead ahead;
 	struct checkpoint checkpoint;
 	struct run run;         // what is known of it so far
@@ -219,6 +221,8 @@ struct recording *recording_new(const struct recording_options *options, struct 
 	r->options = *options;
 	if (open_session(r, err) < 0)
 		return NULL;
+	if (options->jit_names && !(r->jit_names = jit_names_new(options->argv, err)))
+		return NULL;
 	return steal(r);
 }
 
@@ -227,6 +231,7 @@ void recording_free(struct recording *r)
 	if (!r)
 		return;
 	early_free(r->early); // before what it reads
+	jit_names_free(r->jit_names);
 	sampler_free(r->sampler);
 	if (r->kernel_names)
 		kallsyms_save(r->kernel_names);
@@ -245,6 +250,8 @@ void recording_export(const struct recording *r)
 {
 	if (r && r->session)
 		session_export(r->session, NULL); // without it the program runs, unseen
+	if (r && r->jit_names)
+		jit_names_export(r->jit_names);
 }
 
 // A Python samples itself: what else takes samples of it would only cost once more. What it runs
@@ -320,10 +327,16 @@ static int open_sampler(struct recording *r, struct error *err)
 	return r->sampler ? 0 : -1;
 }
 
+static const char *kept_maps(const struct recording *r)
+{
+	return r->jit_names ? jit_names_directory(r->jit_names) : NULL;
+}
+
 // Names are looked up ahead, unless that means to ask servers.
 static int open_early(struct recording *r, struct error *err)
 {
 	struct symbolizer_options options = { .kernel_names = r->kernel_names,
+		                              .kept_maps = kept_maps(r),
 		                              .names_directory = r->options.names };
 
 	if (r->options.debuginfod)
@@ -542,6 +555,8 @@ void recording_step(struct recording *r)
 	take_sampler_facts(r);
 	r->run.wall_ns = clock_now_ns() - r->run.start_ns;
 	recorded_tell(&r->recorder.recorded, &r->run);
+	if (r->jit_names)
+		jit_names_look(r->jit_names, r->modules);
 	ahead_maybe(&r->ahead, r->profile, clock_now_ns());
 	// A fork waits for whoever is in the middle of an allocation, be he ever so slow.
 	if (ahead_is_idle(&r->ahead))
@@ -619,6 +634,8 @@ int recording_finish(struct recording *r, struct error *err)
 		.broken = &r->broken,
 	};
 
+	if (r->jit_names)
+		jit_names_stop(r->jit_names, &r->notes);
 	notes_at_end(&r->notes, &facts);
 	r->run.notes = r->notes.text;
 	// The program is over: what this takes is none of its time.
@@ -675,6 +692,7 @@ static int name_addresses(struct recording *r, void (*progress)(void *context, c
 	struct symbolizer_options options = {
 		.debuginfod = r->options.debuginfod,
 		.kernel_names = r->kernel_names,
+		.kept_maps = kept_maps(r),
 		.names_directory = r->options.names,
 		.progress = progress,
 		.progress_context = context,
@@ -699,6 +717,8 @@ int recording_symbolize(struct recording *r, void (*progress)(void *context, con
 	int failed = name_addresses(r, progress, context, err);
 	if (!failed && !profile_stamp_sources(r->profile))
 		failed = error_set(err, ENOMEM, "could not name what was recorded");
+	if (!failed && r->jit_names)
+		jit_names_clean(r->jit_names, r->modules);
 	if (!failed || !stop_is_wanted())
 		return failed;
 	notes_add(&r->notes,

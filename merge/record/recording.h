@@ -74,6 +74,7 @@ struct recording_options {
 	bool start_paused;
 
 	bool debuginfod;          /* fetch debug information */
+	bool jit_names;           /* have run-time compilers tell names: merge/record/jit_names.h */
 	const char *checkpoint;   /* the file that gets one now and then; NULL: none does */
 	const char *kernel_names; /* a file that keeps the kernel's; NULL: none does */
 	const char *names;        /* a directory that keeps those of libraries; the same */

@@ -6,19 +6,25 @@
 
 #include <string.h>
 
-// What the manuals of each say, and was tried for the first three.
+// What the manuals of each say, and was tried for the first four.
 static const struct compiler {
 	const char *file; // the first letters of its name
 	const char *remedy;
 } compilers[] = {
-	{ "node", "have it written by node --perf-basic-prof" },
-	{ "libjvm.so", "have it written by java -XX:+UnlockDiagnosticVMOptions "
-	               "-XX:+DumpPerfMapAtExit (JDK 17)" },
+	{ "node", "bottleneck --names, or node --perf-basic-prof, has them written" },
+	{ "libjvm.so", "bottleneck --names (JDK 17 or later), or java "
+	               "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, has them written" },
 	{ "libtorch_cpu.so", "oneDNN writes it where ONEDNN_JIT_PROFILE=2" },
+	{ "php", "bottleneck --names, or php -d opcache.jit_debug=16, has them written" },
 	{ "libdnnl.so", "oneDNN writes it where ONEDNN_JIT_PROFILE=2" },
 	{ "libcoreclr.so", "have it written by DOTNET_PerfMapEnabled=1" },
 	{ "beam.smp", "have it written by erl +JPperf true" },
-	{ "libruby", "have it written by ruby --yjit --yjit-perf" },
+	{ "libruby", "have it written by ruby --yjit --yjit-perf=map (Ruby 3.3 or later)" },
+	{ "ruby", "have it written by ruby --yjit --yjit-perf=map (Ruby 3.3 or later)" },
+	{ "libjulia", "ENABLE_JITPROFILING=1 has them written by a Julia that was built with "
+	              "USE_PERF_JITEVENTS=1" },
+	{ "luajit", "LuaJIT writes none: luajit -jp shows where its time goes" },
+	{ "libluajit", "LuaJIT writes none: luajit -jp shows where its time goes" },
 };
 
 static int has(const struct modules *modules, const char *file)

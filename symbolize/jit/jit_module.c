@@ -268,25 +268,57 @@ static void tell_reused(const struct jit_name *names, size_t count, struct debug
 		         reused, count);
 }
 
-static int resolve_by_map(const struct jit_search *search, const uint64_t *addresses, size_t count,
-                          struct frames *frames, struct debug_status *status)
+static int resolve_by_file(const struct jit_search *search, const struct jit_file *file,
+                           const uint64_t *addresses, size_t count, struct frames *frames,
+                           struct debug_status *status)
 {
-	cleanup(jit_file) struct jit_file file = { 0 };
-
-	if (!open_by_pid(search, "perf-", ".map", &file)) {
-		tell_refusal(&file, status);
-		return 0;
-	}
 	cleanup_free struct jit_name *names = calloc(count + 1, sizeof(*names));
-	if (!names || jit_map_find((struct bytes){ file.map.data, file.map.size }, addresses, count,
-	                           names) < 0)
+
+	if (!names || jit_map_find((struct bytes){ file->map.data, file->map.size }, addresses,
+	                           count, names) < 0)
 		return -1;
 	if (status->level < DEBUG_SYMBOLS) {
 		*status = (struct debug_status){ .level = DEBUG_SYMBOLS };
-		snprintf(status->source, sizeof(status->source), "%.255s", file.path);
+		snprintf(status->source, sizeof(status->source), "%.255s", file->path);
 		tell_reused(names, count, status);
 	}
 	return add_map_frames(search, names, count, frames);
+}
+
+// What was compiled later, or freed before its compiler was asked.
+static void tell_nameless(const struct frames *frames, size_t count, struct debug_status *status)
+{
+	size_t nameless = 0;
+
+	for (size_t i = 0; i < count; i++)
+		nameless += !frames->counts[i];
+	if (nameless)
+		snprintf(status->reason, sizeof(status->reason),
+		         "%zu of %zu places have no names: compiled after the last time that "
+		         "--names asked for them, or freed before",
+		         nameless, count);
+}
+
+static int resolve_by_map(const struct jit_search *search, const uint64_t *addresses, size_t count,
+                          struct frames *frames, struct debug_status *status)
+{
+	cleanup(jit_file) struct jit_file kept = { 0 }, file = { 0 };
+	char path[PATH_MAX];
+	bool has_kept = false;
+
+	if (search->kept) {
+		snprintf(path, sizeof(path), "%s/perf-%d.map", search->kept, search->pid);
+		has_kept = open_at(search, path, &kept);
+	}
+	if (has_kept && resolve_by_file(search, &kept, addresses, count, frames, status) < 0)
+		return -1;
+	if (!open_by_pid(search, "perf-", ".map", &file))
+		tell_refusal(&file, status);
+	else if (resolve_by_file(search, &file, addresses, count, frames, status) < 0)
+		return -1;
+	if (has_kept)
+		tell_nameless(frames, count, status);
+	return 0;
 }
 
 int jit_module_resolve(const struct jit_search *search, const uint64_t *addresses, size_t count,

@@ -21,6 +21,7 @@ struct jit_search {
 	int place;        /* open on its own /tmp; -1: it has ours, or that is not known */
 	uid_t user;       /* whose process it is: files of others, but for root's, are ignored */
 	const char *directory; /* where perf-PID.map is */
+	const char *kept;      /* where one may be that comes first, by PID; NULL: nowhere */
 	const char *dump;      /* path of the jitdump that the process mapped; NULL if unknown */
 	int dump_fd;           /* the same, open; -1: by its path */
 	struct strings *paths;

@@ -37,6 +37,7 @@ foreach(part
   limits
   manners
   merge
+  names
   namespaces
   package
   packages

@@ -447,6 +447,29 @@ Test(files, code_made_at_run_time_is_named_by_its_map, .init = setup, .fini = te
 	cr_expect(eq(int, chain.symbols[0].line, 12));
 }
 
+Test(files, a_map_that_is_kept_comes_before_the_one_that_was_left, .init = setup, .fini = teardown)
+{
+	static const char left[] = "1000 100 left\n2000 10 later\n", kept[] = "1000 100 kept\n";
+	struct module jit = {
+		.id = 1, .kind = MODULE_JIT, .path = "[jit 4711]", .pid = 4711, .fd = -1
+	};
+	char path[128], inside[96];
+
+	snprintf(inside, sizeof(inside), "%s/kept", directory);
+	cr_assert(eq(int, mkdir(inside, 0700), 0));
+	struct symbolizer_options options = { .jit_directory = directory, .kept_maps = inside };
+	cleanup(symbolizer) struct symbolizer *s = start(&options);
+	snprintf(path, sizeof(path), "%s/perf-4711.map", directory);
+	write_file(path, left, strlen(left));
+	snprintf(path, sizeof(path), "%s/perf-4711.map", inside);
+	write_file(path, kept, strlen(kept));
+	cr_expect(eq(str, (char *)resolve(s, &jit, 0x1010).symbols[0].function, "kept"));
+	cr_expect(eq(str, (char *)resolve(s, &jit, 0x2004).symbols[0].function, "later"));
+	cr_expect(eq(str, (char *)symbolizer_debug_status(s, &jit)->reason, ""));
+	cr_expect(eq(u32, resolve(s, &jit, 0x3000).count, 0));
+	cr_expect(ne(ptr, strstr(symbolizer_debug_status(s, &jit)->reason, "1 of 1 places"), NULL));
+}
+
 // In a PID namespace a process names its files by the number that it has there.
 Test(files, a_map_is_found_by_the_number_that_the_process_has_where_it_lives, .init = setup,
      .fini = teardown)
