@@ -46,16 +46,17 @@ bool origin_is_foreign(const char *module, const char *file)
 		                               "/usr/lib/", "/usr/lib64/", "/usr/libexec/",
 		                               NULL };
 	static const char *const sources[] = { "/usr/include/", "/usr/src/", "/usr/lib/",
-		                               "/usr/share/nodejs/", "/rustc/", "../sysdeps/",
-		                               "./nptl/", "<frozen ", "node:",
+		                               "/usr/share/nodejs/", "/usr/local/go/src/",
+		                               "/rustc/", "../sysdeps/", "./nptl/", "<frozen ",
+		                               "node:",
 		                               // What NumPy makes by exec().
 		                               "<__array_function__ ", NULL };
 	// Wherever an interpreter or a virtual environment was put.
-	static const char *const installed[] = {
-		"/site-packages/", "/dist-packages/",       "/node_modules/",
-		"/lib/python3.",   "/lib64/python3.",       "/bin/python3",
-		"/libpython3.",    "/libbottleneck-agent.", NULL
-	};
+	static const char *const installed[] = { "/site-packages/",       "/dist-packages/",
+		                                 "/node_modules/",        "/pkg/mod/",
+		                                 "/lib/python3.",         "/lib64/python3.",
+		                                 "/bin/python3",          "/libpython3.",
+		                                 "/libbottleneck-agent.", NULL };
 
 	// What was compiled at run time is in no file: its source decides.
 	if (module && file && strncmp(module, "[jit ", 5) == 0)

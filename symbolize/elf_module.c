@@ -4,11 +4,13 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/origin.h"
+#include "base/strings.h"
 #include "symbolize/dwarf/dwarf_resolver.h"
 #include "symbolize/elf/debug_file.h"
 #include "symbolize/elf/debug_package.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/elf/elf_symbols.h"
+#include "symbolize/elf/go_table.h"
 #include "symbolize/elf/mapped_file.h"
 #include "symbolize/frame/demangle.h"
 #include "symbolize/symbolizer.h"
@@ -28,8 +30,9 @@ struct elf_module {
 	char debug_path[PATH_MAX];
 	char alt_why[256]; // why ALT is missing, if it should be there
 	bool is_opened;    // all of it: MINIMAL and what comes of DWARF, too
-	bool is_fetched;   // DEBUG is a server's
-	bool has_lines;    // some address that was asked for had one
+	bool has_go_table;
+	bool is_fetched; // DEBUG is a server's
+	bool has_lines;  // some address that was asked for had one
 	struct debug_status status;
 };
 
@@ -203,6 +206,26 @@ static void set_remedy(struct elf_module *m)
 		         "--debuginfod");
 }
 
+// Of a program of Go. Empty if there is none.
+static struct bytes go_table_of(const struct elf_module *m)
+{
+	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
+	struct bytes table = { 0 };
+
+	for (int i = 0; m->elf && i < 2 && !table.size; i++)
+		if (elf_file_find(m->elf, names[i]))
+			table = elf_file_named_contents(m->elf, names[i]);
+	return table;
+}
+
+// Where the code of Go begins: with the section, unless a linker of C has put its own code there.
+static uint64_t go_text(const struct elf_module *m)
+{
+	const struct elf_section *text = elf_file_find(m->elf, ".text");
+
+	return text && !elf_file_find(m->elf, ".init") ? text->address : 0;
+}
+
 static void set_status(struct elf_module *m)
 {
 	struct debug_status *status = &m->status;
@@ -211,6 +234,8 @@ static void set_status(struct elf_module *m)
 	if (m->is_opened ? m->resolver && dwarf_file_unit_count(m->dwarf) : dwarf_of(m) != NULL) {
 		status->level = DEBUG_LINES;
 		source = m->debug && m->debug_path[0] ? m->debug_path : m->path;
+	} else if (m->has_go_table) {
+		status->level = DEBUG_LINES;
 	} else if (has_symbols(m->elf, ".symtab") || m->minimal) {
 		status->level = DEBUG_SYMBOLS;
 	} else if (has_symbols(m->debug, ".symtab")) {
@@ -258,6 +283,7 @@ struct elf_module *elf_module_new(const struct module *module,
 	if (module->kind == MODULE_ELF) {
 		open_debug(m, module);
 		find_alt(m);
+		m->has_go_table = !dwarf_of(m) && go_table_is_known(go_table_of(m));
 	}
 	set_status(m);
 	return steal(m);
@@ -497,7 +523,7 @@ static void note_lines(struct elf_module *m, const struct frames *frames)
 		return;
 	for (size_t i = 0; i < frames->count && !m->has_lines; i++)
 		m->has_lines = frames->items[i].line > 0;
-	const char *trouble = dwarf_resolver_trouble(m->resolver);
+	const char *trouble = m->resolver ? dwarf_resolver_trouble(m->resolver) : "";
 	if (!*trouble && m->alt_why[0])
 		trouble = m->alt_why;
 	if (!*trouble && !m->has_lines && frames->address_count)
@@ -508,6 +534,38 @@ static void note_lines(struct elf_module *m, const struct frames *frames)
 		set_remedy(m);
 }
 
+static const char *keep(struct elf_module *m, const char *text)
+{
+	return text ? strings_get(m->context->paths, strings_add(m->context->paths, text)) : NULL;
+}
+
+// Where there is no DWARF, Go's runtime has names and lines in a table of its own.
+static int add_go(struct elf_module *m, const uint64_t *addresses, size_t count,
+                  struct frames *frames)
+{
+	cleanup_free struct go_place *places = calloc(count + 1, sizeof(*places));
+
+	if (!places)
+		return -1;
+	go_table_find(go_table_of(m), go_text(m), addresses, count, places);
+	for (size_t i = 0; i < count; i++) {
+		const struct go_place *place = &places[i];
+		if (!place->function || frames->counts[i])
+			continue;
+		struct frame_found frame = {
+			.function = demangler_name(m->context->names, place->function,
+			                           strlen(place->function)),
+			.file = keep(m, place->file),
+			.line = place->line,
+			.declared = keep(m, place->declared),
+		};
+		if (!frame.function || (place->file && !frame.file) ||
+		    (place->declared && !frame.declared) || !frames_add(frames, i, frame))
+			return -1;
+	}
+	return 0;
+}
+
 int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t count,
                        struct frames *frames, struct error *err)
 {
@@ -515,7 +573,8 @@ int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t c
 		return -1;
 	if (m->resolver && dwarf_resolver_run(m->resolver, addresses, count, frames, err) < 0)
 		return -1;
-	if (add_symbols(m, addresses, count, frames) < 0 || add_aliases(m, frames) < 0)
+	if ((m->has_go_table && add_go(m, addresses, count, frames) < 0) ||
+	    add_symbols(m, addresses, count, frames) < 0 || add_aliases(m, frames) < 0)
 		return error_set(err, ENOMEM, "could not look up names in \"%s\"", m->path);
 	note_lines(m, frames);
 	return 0;

@@ -80,10 +80,49 @@ static bool demangle(const char *name, struct output *output)
 	return cplus_demangle_v3_callback(name, options, take_output, output) && output->used;
 }
 
+// The byte that "%2e" at AT stands for; 0 if that is none.
+static unsigned char escaped_byte(const char *at)
+{
+	unsigned int byte = 0;
+
+	for (int i = 1; i < 3 && at[0] == '%'; i++) {
+		char c = at[i];
+		if (c >= '0' && c <= '9')
+			byte = byte << 4 | (unsigned int)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			byte = byte << 4 | (unsigned int)(c - 'a' + 10);
+		else
+			return 0;
+	}
+	return byte > ' ' && byte != 0x7f ? (unsigned char)byte : 0;
+}
+
+// Go escapes the dots in the last part of a package's path, and what is no ASCII: the symbol of
+// "gopkg.in/yaml.v3.Marshal" is "gopkg.in/yaml%2ev3.Marshal". NULL if there is no memory.
+static const char *unescape(struct demangler *d, const char *name)
+{
+	char text[MANGLED_MAX];
+	size_t length = 0;
+	bool found = false;
+
+	for (const char *at = name; *at; at++) {
+		unsigned char byte = escaped_byte(at);
+		text[length++] = byte ? (char)byte : *at;
+		at += byte ? 2 : 0;
+		found |= byte != 0;
+	}
+	return found ? strings_get(d->readable, strings_add_bytes(d->readable, text, length))
+	             : name;
+}
+
 static const char *make_readable(struct demangler *d, const char *name)
 {
-	if (!is_mangled(name) || strlen(name) > MANGLED_MAX)
+	bool escaped = strchr(name, '%') && strchr(name, '.');
+
+	if ((!is_mangled(name) && !escaped) || strlen(name) >= MANGLED_MAX)
 		return name;
+	if (!is_mangled(name))
+		return unescape(d, name);
 	cleanup_free struct output *output = malloc(sizeof(*output));
 	if (!output)
 		return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names as people wrote them: C++ and Rust (legacy and v0), each name once.
+ * Names as people wrote them: C++, Rust (legacy and v0) and Go, each name once.
  *
  * By libiberty. A name that would be longer than 32 KB readable stays as it is. One thread at a
  * time.

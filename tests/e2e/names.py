@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""--names: functions of Node, Java and PHP by their names, with the program's output as without it,
-and nothing that stays behind. The limits say how to get them."""
+"""Functions of other languages by their names. --names: those of Node, Java and PHP, with the program's
+output as without it, and nothing that stays behind; the limits say how to get them. Go's: always."""
 import glob
 import os
 import subprocess
@@ -33,6 +33,31 @@ public class Cart {
     System.err.println("done");
     System.exit(3);
   }
+}
+"""
+
+GO = """package main
+
+import "time"
+
+type Cart struct{ items int }
+
+//go:noinline
+func (c *Cart) Total() int {
+	s := 0
+	for i := 0; i < 1000000; i++ {
+		s += i % 7 * c.items
+	}
+	return s
+}
+
+func main() {
+	c := &Cart{3}
+	sum := 0
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		sum += c.Total()
+	}
+	println(sum != 0)
 }
 """
 
@@ -126,6 +151,16 @@ class Names(Case):
             self.assertEqual((done.out, done.status), (bare.stdout, 3))
             text = " ".join(done.report.split())
             self.assertRegex(text, r"--names got no names from the JVM \d+: its options do not allow")
+
+    def test_a_stripped_program_of_go_has_names_and_lines(self):
+        need("go")
+        self.write("cart.go", GO)
+        cache = self.environment(GOCACHE=self.path("cache"), GOFLAGS="", GO111MODULE="off")
+        subprocess.run(["go", "build", "-ldflags", "-s -w", "-o", "cart", "cart.go"], cwd=self.work,
+                       env=cache, check=True)
+        done = self.profile_run(["./cart"])
+        self.assertRegex(done.report, r"main\.\(\*Cart\)\.Total\s+cart\.go:\d+")
+        self.assertNotIn("no names for", done.report)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,12 @@ Test(demangle, names_are_as_people_wrote_them)
 		{ "_ZN3app4main28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE",
 		  "app::main::{{closure}}" },
 		{ "_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example" },
+		{ "gopkg.in/yaml%2ev3.(*decoder).scalar", "gopkg.in/yaml.v3.(*decoder).scalar" },
+		{ "main.(*Cart).Total", "main.(*Cart).Total" },
+		{ "main.Sum[go.shape.int_0]", "main.Sum[go.shape.int_0]" },
+		{ "a%2", "a%2" },
+		{ "a.b%2", "a.b%2" },
+		{ "a.b%zz%00%0a", "a.b%zz%00%0a" },
 		{ "_Zwhatever", "_Zwhatever" },
 		{ "_Z", "_Z" },
 	};

@@ -17,6 +17,9 @@ Test(origin, of_the_system)
 {
 	cr_expect(origin_is_foreign(NULL, NULL));
 	cr_expect(origin_is_foreign("[kernel]", NULL));
+	cr_expect(origin_is_foreign("/home/u/app", "/usr/local/go/src/runtime/proc.go"));
+	cr_expect(origin_is_foreign("/home/u/app",
+	                            "/home/u/go/pkg/mod/gopkg.in/yaml.v3@v3.0.1/yaml.go"));
 	cr_expect(origin_is_foreign("[jit 4711]", NULL));
 	cr_expect(origin_is_foreign("[jit 4711]", "node:internal/modules/cjs/loader"));
 	cr_expect(origin_is_foreign("[jit 4711]", "/home/u/node_modules/left-pad/index.js"));

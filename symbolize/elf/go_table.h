@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions, files and lines by the table that Go's runtime reads for its own tracebacks
+ * (.gopclntab): stripping leaves it in place. Of Go 1.16 and later.
+ *
+ * Inlined calls are not told apart: a place has the name of the function that its code stands in,
+ * and the file and line of the call that is inlined there. Functions without state; nothing in the
+ * table is trusted.
+ */
+#pragma once
+
+#include "base/bytes.h"
+
+struct go_place {
+	/* In the table, each ended by NUL; NULL if unknown. */
+	const char *function; /* "main.(*Cart).Total" */
+	const char *file;
+	const char *declared; /* the file of the function */
+	int line;             /* 0 if unknown */
+};
+
+/* Whether TABLE is one that can be read. */
+bool go_table_is_known(struct bytes table);
+
+/*
+ * Fills one place for each of ADDRESSES. TEXT is where the code of Go begins, for tables that leave
+ * that to the loader (0: unknown; then those give nothing).
+ */
+void go_table_find(struct bytes table, uint64_t text, const uint64_t *addresses, size_t count,
+                   struct go_place *places);
