@@ -59,7 +59,7 @@ bool origin_is_foreign(const char *module, const char *file)
 		                                 "/libbottleneck-agent.", NULL };
 
 	// What was compiled at run time is in no file: its source decides.
-	if (module && file && strncmp(module, "[jit ", 5) == 0)
+	if (module && file && strncmp(module, "[jit", 4) == 0)
 		module = NULL;
 	if (!module && !file)
 		return true;

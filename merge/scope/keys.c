@@ -336,6 +336,35 @@ static bool add_op(struct keys *keys, bool with_lines, const struct location *lo
 	return frame->key && (frame->line || !with_lines);
 }
 
+// The first module of code that a process made, if there are several. Node starts a process for
+// each CPU, and the same source is compiled in each: it stays one function.
+static uint32_t find_shared_jit(const struct profile *p)
+{
+	uint32_t first = 0;
+	const struct module *module;
+
+	for (uint32_t id = 1; (module = profile_module(p, id)); id++) {
+		if (module->kind != MODULE_JIT)
+			continue;
+		if (first)
+			return first;
+		first = id;
+	}
+	return 0;
+}
+
+static void share_jit(const struct keys *keys, struct key *key)
+{
+	const struct module *module = keys->shared_jit && key->group == KEY_CODE
+	                                      ? profile_module(keys->profile, key->module)
+	                                      : NULL;
+
+	if (!module || module->kind != MODULE_JIT)
+		return;
+	key->module = keys->shared_jit;
+	key->shared = true;
+}
+
 static bool add_frame(struct keys *keys, const struct query *query, bool with_lines,
                       const struct location *location, const struct place *place,
                       struct key_frame *frame)
@@ -343,9 +372,11 @@ static bool add_frame(struct keys *keys, const struct query *query, bool with_li
 	const struct profile *p = keys->profile;
 	struct key key = key_of(p, location, place, query->by);
 
+	share_jit(keys, &key);
 	*frame = (struct key_frame){ .key = key_table_add(&keys->keys, &key) };
 	if (with_lines) {
 		struct key line = key_of(p, location, place, BY_LINE);
+		share_jit(keys, &line);
 		frame->line = key_table_add(&keys->lines, &line);
 	}
 	match_frame(p, query, location, place, frame);
@@ -384,7 +415,7 @@ int keys_init(struct keys *keys, const struct profile *p, const struct query *qu
 	const struct locations *l = profile_locations(p);
 	size_t frames = 0;
 
-	*keys = (struct keys){ .profile = p };
+	*keys = (struct keys){ .profile = p, .shared_jit = find_shared_jit(p) };
 	for (uint32_t i = 0; i < l->count; i++)
 		frames += frame_count(&l->locations[i], wanted);
 	keys->first = calloc((size_t)l->count + 1, sizeof(*keys->first));
@@ -486,5 +517,5 @@ const char *key_module(const struct profile *p, const struct key *key)
 	if (key->group != KEY_CODE && key->group != KEY_MODULE && key->group != KEY_NAMELESS)
 		return NULL;
 	const struct module *module = profile_module(p, key->module);
-	return module ? module->path : NULL;
+	return key->shared ? "[jit]" : module ? module->path : NULL;
 }

@@ -54,6 +54,7 @@ struct key {
 	bool inlined; /* always */
 	bool python;
 	bool called; /* a C function that Python has called */
+	bool shared; /* made at run time, in any of several processes */
 };
 
 /* One frame of a location. */
@@ -78,6 +79,8 @@ struct keys {
 	struct key_frame *frames;
 	uint32_t *
 		first; /* [location - 1]: its first frame, the outermost; up to first of the next */
+	uint32_t shared_jit; /* the module that stands for all of them, if several processes made
+	                        code; else 0 */
 };
 
 /* Which locations have frames, and what is known of each. */

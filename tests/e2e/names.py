@@ -3,6 +3,7 @@
 output as without it, and nothing that stays behind; the limits say how to get them. Go's: always."""
 import glob
 import os
+import re
 import subprocess
 
 from harness import Case, main, need
@@ -89,6 +90,14 @@ class Names(Case):
         self.assertEqual((bare.stdout, done.out), (b"none\n", b"--perf-basic-prof\n"))
         self.assertEqual(done.status, 3)
         self.assertRegex(done.report, r"\shot\s+app\.js:2\b")
+
+    def test_a_function_that_several_processes_run_is_one_row(self):
+        need("node")
+        self.write("app.js", NODE)
+        done = self.profile_run(["sh", "-c", "node app.js; node app.js"], "--names")
+        table = self.verb("report", "--sort", "self", done.profile).stdout.decode()
+        rows = [line for line in table.splitlines() if re.search(r"\shot\s+app\.js:2", line)]
+        self.assertEqual(len(rows), 1, table)
 
     def test_options_of_the_user_for_node_stay(self):
         need("node")

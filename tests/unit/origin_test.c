@@ -11,6 +11,7 @@ Test(origin, of_the_user)
 	cr_expect(!origin_is_foreign(NULL, "<string>"));
 	cr_expect(!origin_is_foreign("/home/u/build/libsolver.so", "solver.cc"));
 	cr_expect(!origin_is_foreign("[jit 4711]", "/home/u/app.js"));
+	cr_expect(!origin_is_foreign("[jit]", "/home/u/app.js"));
 }
 
 Test(origin, of_the_system)
