@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/debug_status.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/function_name.h"
@@ -1016,9 +1017,28 @@ static bool says_op(const struct verdict_facts *f, const struct row *row, struct
 	return advise(v, "Call it less often or with less work, starting there.");
 }
 
+// How the compiler that made most of it tells names. "" if that is unknown.
+static void find_jit_remedy(const struct verdict_facts *f, char *buffer, size_t size)
+{
+	struct error err;
+	cleanup(module_rows) struct module_rows *modules = query_modules(f->profile, &err);
+	uint64_t most_ns = 0;
+
+	buffer[0] = '\0';
+	for (size_t i = 0; modules && i < modules->count; i++) {
+		const struct module_row *row = &modules->rows[i];
+		if (strncmp(row->path, "[jit", 4) != 0 || row->level != DEBUG_NONE ||
+		    row->self_ns < most_ns)
+			continue;
+		most_ns = row->self_ns;
+		snprintf(buffer, size, "%s", row->remedy);
+	}
+}
+
 static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = nameless_row(f);
+	char remedy[256];
 
 	if (!row || share_of(row->self, f->all) < ASKED_SHARE)
 		return false;
@@ -1026,7 +1046,10 @@ static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 		return true;
 	say(v, "%s %% of %s is spent in code without symbols that a JIT compiler made.",
 	    format_percent(row->self, f->all).text, f->of);
-	return advise(v, "Make the JIT compiler write symbol names: see the limits.");
+	find_jit_remedy(f, remedy, sizeof(remedy));
+	if (!*remedy)
+		return advise(v, "Make the JIT compiler write symbol names: see the limits.");
+	return advise(v, "For the names of its functions, %s.", remedy);
 }
 
 // One that takes longer than any function does, as where several functions share its work.

@@ -11,20 +11,20 @@ static const struct compiler {
 	const char *file; // the first letters of its name
 	const char *remedy;
 } compilers[] = {
-	{ "node", "bottleneck --names, or node --perf-basic-prof, has them written" },
-	{ "libjvm.so", "bottleneck --names (JDK 17 or later), or java "
-	               "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, has them written" },
-	{ "libtorch_cpu.so", "oneDNN writes it where ONEDNN_JIT_PROFILE=2" },
-	{ "php", "bottleneck --names, or php -d opcache.jit_debug=16, has them written" },
-	{ "libdnnl.so", "oneDNN writes it where ONEDNN_JIT_PROFILE=2" },
-	{ "libcoreclr.so", "have it written by DOTNET_PerfMapEnabled=1" },
-	{ "beam.smp", "have it written by erl +JPperf true" },
-	{ "libruby", "have it written by ruby --yjit --yjit-perf=map (Ruby 3.3 or later)" },
-	{ "ruby", "have it written by ruby --yjit --yjit-perf=map (Ruby 3.3 or later)" },
-	{ "libjulia", "ENABLE_JITPROFILING=1 has them written by a Julia that was built with "
+	{ "node", "profile with --names, or run node --perf-basic-prof" },
+	{ "libjvm.so", "profile with --names (JDK 17 or later), or run java "
+	               "-XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit" },
+	{ "libtorch_cpu.so", "set ONEDNN_JIT_PROFILE=2 for oneDNN" },
+	{ "php", "profile with --names, or run php -d opcache.jit_debug=16" },
+	{ "libdnnl.so", "set ONEDNN_JIT_PROFILE=2 for oneDNN" },
+	{ "libcoreclr.so", "set DOTNET_PerfMapEnabled=1" },
+	{ "beam.smp", "run erl +JPperf true" },
+	{ "libruby", "run ruby --yjit --yjit-perf=map (Ruby 3.3 or later)" },
+	{ "ruby", "run ruby --yjit --yjit-perf=map (Ruby 3.3 or later)" },
+	{ "libjulia", "set ENABLE_JITPROFILING=1, with a Julia that was built with "
 	              "USE_PERF_JITEVENTS=1" },
-	{ "luajit", "LuaJIT writes none: luajit -jp shows where its time goes" },
-	{ "libluajit", "LuaJIT writes none: luajit -jp shows where its time goes" },
+	{ "luajit", "use luajit -jp, LuaJIT's own profiler: it writes no names for others" },
+	{ "libluajit", "use luajit -jp, LuaJIT's own profiler: it writes no names for others" },
 };
 
 static int has(const struct modules *modules, const char *file)
@@ -42,5 +42,5 @@ const char *jit_compiler_remedy(const struct modules *modules)
 	for (size_t i = 0; i < sizeof(compilers) / sizeof(compilers[0]); i++)
 		if (has(modules, compilers[i].file))
 			return compilers[i].remedy;
-	return "have its compiler write one of them";
+	return "have its compiler write a perf map or a jitdump";
 }

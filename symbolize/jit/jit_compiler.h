@@ -7,6 +7,6 @@
 
 struct modules;
 
-/* What helps where code of MODULES has no names; of several such compilers the first that is
-   known. Never NULL; constant. */
+/* What helps where code of MODULES has no names, as an imperative; of several such compilers the
+   first that is known. Never NULL; constant. */
 const char *jit_compiler_remedy(const struct modules *modules);

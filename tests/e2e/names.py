@@ -121,7 +121,8 @@ class Names(Case):
         self.write("app.js", NODE)
         done = self.profile_run(["node", "app.js"])
         text = " ".join(done.report.split())
-        self.assertRegex(text, r"no names for \[jit \d+\].*bottleneck --names, or node --perf-basic-prof")
+        self.assertRegex(text, r"no names for \[jit \d+\].*profile with --names, or run node --perf-basic-prof")
+        self.assertIn("For the names of its functions, profile with --names", text)
         self.assertNotRegex(done.report, r"\shot\s")
 
     def test_functions_of_php_have_names(self):

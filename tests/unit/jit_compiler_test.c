@@ -22,7 +22,7 @@ Test(jit_compiler, is_known_by_the_files_that_a_program_has_mapped)
 	static const struct {
 		const char *path, *part;
 	} rows[] = {
-		{ "/usr/bin/node", "--names, or node --perf-basic-prof" },
+		{ "/usr/bin/node", "--names, or run node --perf-basic-prof" },
 		{ "/usr/lib/jvm/lib/server/libjvm.so", "DumpPerfMapAtExit" },
 		{ "/venv/lib/python3.12/site-packages/torch/lib/libtorch_cpu.so",
 		  "ONEDNN_JIT_PROFILE=2" },
@@ -30,7 +30,7 @@ Test(jit_compiler, is_known_by_the_files_that_a_program_has_mapped)
 		{ "/usr/bin/php8.2", "opcache.jit_debug=16" },
 		{ "/usr/lib/libruby.so.3.4", "--yjit-perf=map" },
 		{ "/opt/julia/lib/libjulia.so.1", "ENABLE_JITPROFILING=1" },
-		{ "/usr/bin/luajit", "writes none" },
+		{ "/usr/bin/luajit", "luajit -jp" },
 		{ "/usr/lib/node/libz.so.1", "its compiler" },
 		{ "/home/me/app", "its compiler" },
 	};
