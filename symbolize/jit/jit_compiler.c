@@ -19,8 +19,8 @@ static const struct compiler {
 	{ "libdnnl.so", "set ONEDNN_JIT_PROFILE=2 for oneDNN" },
 	{ "libcoreclr.so", "set DOTNET_PerfMapEnabled=1" },
 	{ "beam.smp", "run erl +JPperf true" },
-	{ "libruby", "run ruby --yjit --yjit-perf=map (Ruby 3.3 or later)" },
-	{ "ruby", "run ruby --yjit --yjit-perf=map (Ruby 3.3 or later)" },
+	{ "libruby", "run ruby --yjit --yjit-perf (Ruby 3.3 or later)" },
+	{ "ruby", "run ruby --yjit --yjit-perf (Ruby 3.3 or later)" },
 	{ "libjulia", "set ENABLE_JITPROFILING=1, with a Julia that was built with "
 	              "USE_PERF_JITEVENTS=1" },
 	{ "luajit", "use luajit -jp, LuaJIT's own profiler: it writes no names for others" },

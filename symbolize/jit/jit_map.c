@@ -241,6 +241,26 @@ static bool php_source(struct jit_name *name, struct jit_name *file, int *line)
 	return true;
 }
 
+// YJIT's "[JIT] Cart#total", and ZJIT's "total@/srv/cart.rb:31".
+static bool ruby_source(struct jit_name *name, struct jit_name *file, int *line)
+{
+	struct jit_name rest;
+	int row;
+
+	if (begins_with(name, "[JIT] "))
+		skip(name, 6);
+	rest = *name;
+	const char *at = memmem(name->text, name->length, "@/", 2);
+	if (!at || at == name->text || !take_number(&rest, &row) ||
+	    rest.text + rest.length <= at + 2)
+		return false;
+	*file = (struct jit_name){ .text = at + 1,
+		                   .length = (uint32_t)(rest.text + rest.length - (at + 1)) };
+	*line = row;
+	name->length = (uint32_t)(at - name->text);
+	return true;
+}
+
 static bool in_type(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -271,7 +291,8 @@ static void take_java_type(struct jit_name *name)
 bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line)
 {
 	*line = 0;
-	if (python_source(name, file) || php_source(name, file, line))
+	if (python_source(name, file) || php_source(name, file, line) ||
+	    ruby_source(name, file, line))
 		return true;
 	take_java_type(name);
 	bool script = take_tier(name);

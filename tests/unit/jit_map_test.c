@@ -147,6 +147,17 @@ Test(jit_map, functions_of_php_are_named_as_in_their_source)
 	check_name("a$b", "a$b", NULL, 0);
 }
 
+Test(jit_map, methods_of_ruby_are_named_as_in_their_source)
+{
+	check_name("[JIT] Cart#total", "Cart#total", NULL, 0);
+	check_name("total@/srv/cart.rb:31", "total", "/srv/cart.rb", 31);
+	check_name("block in total@/srv/a b.rb:7", "block in total", "/srv/a b.rb", 7);
+	check_name("total@/srv/cart.rb", "total@/srv/cart.rb", NULL, 0);
+	check_name("total@/:3", "total@/:3", NULL, 0);
+	check_name("@/a:3", "@/a:3", NULL, 0);
+	check_name("memcpy@plt:3", "memcpy@plt:3", NULL, 0);
+}
+
 Test(jit_map, methods_of_java_are_named_without_what_they_return)
 {
 	check_name("long demo.Main$Mod.run(int)", "demo.Main$Mod.run(int)", NULL, 0);
