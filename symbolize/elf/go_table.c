@@ -47,7 +47,7 @@ static bool open_table(struct bytes bytes, struct table *t)
 	t->files = bytes_slice(bytes, offsets[2], bytes.size);
 	t->steps = bytes_slice(bytes, offsets[3], bytes.size);
 	t->functions = bytes_slice(bytes, offsets[4], bytes.size);
-	return !c.bad && t->count && t->count < t->functions.size / (2 * t->entry);
+	return !c.bad && t->count && t->count < t->functions.size / 2 / t->entry;
 }
 
 bool go_table_is_known(struct bytes table)
