@@ -435,6 +435,11 @@ int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path, in
 	return 0;
 }
 
+bool symbolizer_keeps_maps(const struct symbolizer *s)
+{
+	return s->kept_maps != NULL;
+}
+
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
                                                    const struct module *module)
 {

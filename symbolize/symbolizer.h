@@ -93,6 +93,9 @@ void symbolizer_set_progress(struct symbolizer *s,
  */
 int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path, int fd);
 
+/* Whether --names was given: there is a directory of maps that are kept. */
+bool symbolizer_keeps_maps(const struct symbolizer *s);
+
 /* What MODULE could tell. Only after symbolizer_resolve() for it; else level NONE. */
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
                                                    const struct module *module);

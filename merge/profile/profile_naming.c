@@ -66,8 +66,13 @@ static int keep_facts(struct profile *p, struct symbolizer *s, const struct modu
 	struct module_facts *facts = &p->facts[module->id - 1];
 	const char *remedy = *status->remedy ? status->remedy : NULL;
 
-	if (module->kind == MODULE_JIT && status->level == DEBUG_NONE && !remedy)
-		remedy = jit_compiler_remedy(p->modules);
+	char compiler[256];
+
+	if (module->kind == MODULE_JIT && status->level == DEBUG_NONE && !remedy) {
+		jit_compiler_remedy(p->modules, symbolizer_keeps_maps(s), compiler,
+		                    sizeof(compiler));
+		remedy = compiler;
+	}
 
 	*facts = (struct module_facts){ .level = (uint8_t)status->level };
 	if (!keep_text(p, *status->source ? status->source : NULL, &facts->source) ||

@@ -5,8 +5,11 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct modules;
 
-/* What helps where code of MODULES has no names, as an imperative; of several such compilers the
-   first that is known. Never NULL; constant. */
-const char *jit_compiler_remedy(const struct modules *modules);
+/* What helps where code of MODULES has no names, as an imperative, cut to SIZE; of several such
+   compilers the first that is known. USED: --names did not help. */
+void jit_compiler_remedy(const struct modules *modules, bool used, char *text, size_t size);

@@ -173,6 +173,7 @@ class Names(Case):
             self.assertEqual((done.out, done.status), (bare.stdout, 3))
             text = " ".join(done.report.split())
             self.assertRegex(text, r"--names got no names from the JVM \d+: its options do not allow")
+            self.assertNotIn("profile with --names", text)
 
     def test_a_stripped_program_of_go_has_names_and_lines(self):
         need("go")

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *remedy_with(const char *path)
+static const char *remedy_with(const char *path, bool used, char text[256])
 {
 	cleanup(modules) struct modules *modules = modules_new();
 	struct module libc = { .kind = MODULE_ELF, .path = "/usr/lib/libc.so.6", .fd = -1 };
@@ -14,7 +14,8 @@ static const char *remedy_with(const char *path)
 
 	modules_add(modules, &libc, NULL);
 	modules_add(modules, &other, NULL);
-	return jit_compiler_remedy(modules);
+	jit_compiler_remedy(modules, used, text, 256);
+	return text;
 }
 
 Test(jit_compiler, is_known_by_the_files_that_a_program_has_mapped)
@@ -36,7 +37,18 @@ Test(jit_compiler, is_known_by_the_files_that_a_program_has_mapped)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const char *remedy = remedy_with(rows[i].path);
+		char text[256];
+		const char *remedy = remedy_with(rows[i].path, false, text);
 		cr_expect(strstr(remedy, rows[i].part) != NULL, "%s: %s", rows[i].path, remedy);
 	}
+}
+
+Test(jit_compiler, is_not_asked_again_for_what_did_not_help)
+{
+	char text[256];
+
+	cr_expect(eq(str, (char *)remedy_with("/usr/bin/node", false, text),
+	             "profile with --names, or run node --perf-basic-prof"));
+	cr_expect(eq(str, (char *)remedy_with("/usr/bin/node", true, text),
+	             "run node --perf-basic-prof"));
 }

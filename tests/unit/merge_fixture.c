@@ -265,6 +265,12 @@ int symbolizer_variables(struct symbolizer *s, const struct module *module,
 	return 0;
 }
 
+bool symbolizer_keeps_maps(const struct symbolizer *s)
+{
+	(void)s;
+	return false;
+}
+
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
                                                    const struct module *module)
 {
