@@ -68,6 +68,12 @@ Test(sections_account, who_had_the_cpus_that_it_waited_for)
 	          "%s", text);
 	cr_expect(strstr(text, "\n> all threads: 1.5 of 1.5 CPUs busy on average\n") != NULL, "%s",
 	          text);
+	p->contention.critical =
+		(struct contention_parts){ .own_ns = MS(250), .nobody_ns = MS(750) };
+	text = made_text(made_section(p, READER_TEXT, section_account));
+	cr_expect(strstr(text, "by cause: own threads 25.0 %, nobody (a CPU was idle) 75.0 %\n") !=
+	                  NULL,
+	          "%s", text);
 }
 
 Test(sections_account, one_thread_says_nothing_of_all)
@@ -91,7 +97,7 @@ Test(sections_account, a_page_has_the_parts_that_there_are)
 		made_text(made_section(p, READER_PAGE, section_account_row)),
 		"no | work | app | 4712 | yes | 9000000000 | [user | user code | 5000000000; "
 		"kernel | kernel | 1000000000; lock | locks | 3000000000; ] | 4500000000 | "
-		"0 | 1.5 | 0 | 0 | 0 | 0 | no | 0 | 0\n");
+		"0 | 1.5 | 0 | 0 | 0 | 0 | no | 0 | 0 | 0\n");
 	made_view.from_ns = p->run.wall_ns;
 	cr_expect(section_column(made_section(p, READER_PAGE, section_account_row), "cpus_busy") ==
 	          NULL);
@@ -110,7 +116,7 @@ Test(sections_account, a_page_has_wall_time_where_that_ranks)
 	cr_expect(strstr(page, " | 8000000000 | [user | user code | 7000000000; pipe | pipes | "
 	                       "1000000000; ] | ") != NULL,
 	          "%s", page);
-	cr_expect(strstr(page, " | yes | 0 | 0\n") != NULL, "%s", page);
+	cr_expect(strstr(page, " | yes | 0 | 0 | 0\n") != NULL, "%s", page);
 	// Programs have that in a table of its own.
 	const char *sheet = made_text(made_section(p, READER_SHEET, section_account_row));
 	cr_expect(strstr(sheet, " | 9000000000 | ") != NULL, "%s", sheet);
@@ -122,7 +128,7 @@ Test(sections_account, programs_get_a_column_for_each_metric)
 	const struct section *s = made_section(p, READER_SHEET, section_account_row);
 
 	cr_assert_eq(s->row_count, 1);
-	cr_expect_eq(s->column_count, 14 + METRIC_COUNT);
+	cr_expect_eq(s->column_count, 15 + METRIC_COUNT);
 	cr_expect(section_column(s, "wait_lock_ns") != NULL);
 	cr_expect(strncmp(made_text(s), "work | 4712 | app | 4711 | no | yes | 9000000000 | ",
 	                  51) == 0);
