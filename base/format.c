@@ -402,6 +402,64 @@ static char *clip_symbol(const char *text, size_t width, bool ascii)
 	return out;
 }
 
+// Names of ours that stand for no code, and what is left of them where there is little room.
+static const struct {
+	const char *name, *shorter;
+} marks[] = {
+	{ "[waiting for a free CPU]", "[no free CPU]" }, { "[waiting for the GIL]", "[GIL wait]" },
+	{ "[too short to sample: ", "[short: " },        { "[too short to sample]", "[too short]" },
+	{ "[outside user code]", "[not user]" },         { "[stack not seen]", "[no stack]" },
+	{ "[callers missing]", "[no callers]" },
+};
+
+// What is at TEXT in fewer bytes: NULL if there is nothing to leave out. *BYTES: of TEXT.
+static const char *shorter_at(const char *text, size_t *bytes)
+{
+	static const char library[] = ".so.";
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		*bytes = strlen(marks[i].name);
+		if (strncmp(text, marks[i].name, *bytes) == 0)
+			return marks[i].shorter;
+	}
+	size_t size = strlen(library);
+	bool versioned = strncmp(text, library, size) == 0;
+	*bytes = size - 1 + (versioned ? strspn(text + size - 1, ".0123456789") : 0);
+	return versioned && *bytes > size ? ".so" : NULL;
+}
+
+// TEXT without versions of libraries, and with the short forms of marks. NULL: there is no memory.
+static char *shorten(const char *text)
+{
+	char *out = malloc(strlen(text) + 1);
+	size_t at = 0, bytes;
+
+	while (out && *text) {
+		const char *shorter = shorter_at(text, &bytes);
+		if (shorter) {
+			memcpy(out + at, shorter, strlen(shorter));
+			at += strlen(shorter);
+			text += bytes;
+		} else {
+			out[at++] = *text++;
+		}
+	}
+	if (out)
+		out[at] = '\0';
+	return out;
+}
+
+// "[liblzma]" of "[liblzma.so]".
+static void drop_suffix(char *text, size_t width)
+{
+	static const char suffix[] = ".so]";
+	size_t length = strlen(text), size = strlen(suffix);
+
+	if (*text == '[' && length > size && strcmp(text + length - size, suffix) == 0 &&
+	    format_width(text) > width && format_width(text) - (size - 1) <= width)
+		memcpy(text + length - size, "]", 2);
+}
+
 char *format_clip(const char *text, size_t width, enum clip clip, bool ascii)
 {
 	const char *mark = ascii ? "..." : "\u2026";
@@ -410,6 +468,13 @@ char *format_clip(const char *text, size_t width, enum clip clip, bool ascii)
 
 	if (format_width(text) <= width)
 		return strdup(text);
+	cleanup_free char *shorter = clip == CLIP_END ? NULL : shorten(text);
+	if (shorter) {
+		drop_suffix(shorter, width);
+		if (format_width(shorter) <= width)
+			return steal(shorter);
+		text = shorter;
+	}
 	if (clip == CLIP_SYMBOL)
 		return clip_symbol(text, width, ascii);
 	if (width <= mark_width)

@@ -164,6 +164,17 @@ Test(format, clipping_keeps_the_part_that_tells)
 		{ CLIP_END, 4, "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2", "\xe6\xbc\xa2…" },
 		{ CLIP_START, 4, "\xe6\xbc\xa2\xe6\xbc\xa2\xe6\xbc\xa2", "…\xe6\xbc\xa2" },
 		{ CLIP_START, 14, "[_umath_linalg.cpython.so]", "[_umath…on.so]" },
+		{ CLIP_START, 16, "[liblzma.so.5.4.1]", "[liblzma.so]" },
+		{ CLIP_MIDDLE, 9, "[liblzma.so.5.4.1]", "[liblzma]" },
+		{ CLIP_SYMBOL, 8, "[liblzma.so.5.4.1]", "[lib…so]" },
+		{ CLIP_SYMBOL, 23, "read < [liblzma.so.5.4]", "read < [liblzma.so.5.4]" },
+		{ CLIP_SYMBOL, 22, "read < [liblzma.so.5.4]", "read < [liblzma.so]" },
+		{ CLIP_START, 18, "/usr/lib/libz.so.1.2.13", "/usr/lib/libz.so" },
+		{ CLIP_START, 12, "/usr/lib/libz.so.1.2.13", "…lib/libz.so" },
+		{ CLIP_SYMBOL, 16, "[waiting for a free CPU]", "[no free CPU]" },
+		{ CLIP_MIDDLE, 12, "[waiting for the GIL]", "[GIL wait]" },
+		{ CLIP_SYMBOL, 20, "[too short to sample: gzip]", "[short: gzip]" },
+		{ CLIP_END, 16, "[waiting for a free CPU]", "[waiting for a …" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
