@@ -11,12 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MASK             "***"
-#define NAME_BYTES       64 // bytes of a name before a value
-#define TOKEN_MIN        16 // bytes behind the beginning of a service's token
+#define MASK       "***"
+#define NAME_BYTES 64 // bytes of a name before a value
+#define TOKEN_MIN  16 // bytes behind the beginning of a service's token
 
-#define BLANKS           " \t\n"
-#define TOKEN_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+#define LETTERS    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS     "0123456789"
+#define BLANKS     " \t\n"
 
 // Ends of names whose values are secrets, without - and _, in small letters.
 static const char *const secret_names[] = {
@@ -143,13 +144,11 @@ static size_t token_length(const char *text)
 {
 	for (size_t i = 0; i < sizeof(token_beginnings) / sizeof(token_beginnings[0]); i++) {
 		size_t size = strlen(token_beginnings[i]);
-		size_t length = size, digits = 0;
 		if (strncmp(text, token_beginnings[i], size) != 0)
 			continue;
-		for (; isalnum((unsigned char)text[length]); length++)
-			digits += isdigit((unsigned char)text[length]) != 0;
-		if (digits && length >= size + TOKEN_MIN)
-			return length + strspn(text + length, TOKEN_CHARACTERS);
+		size_t plain = strspn(text + size, DIGITS LETTERS);
+		if (plain >= TOKEN_MIN && strcspn(text + size, DIGITS) < plain)
+			return size + strspn(text + size, DIGITS LETTERS "_-");
 	}
 	return 0;
 }
@@ -344,7 +343,7 @@ static void put_masked(FILE *out, const char *command, char *word)
 
 char *secret_mask(const char *command)
 {
-	cleanup_free char *word = malloc(strlen(command) + 1);
+	cleanup_free char *word = calloc(strlen(command) + 1, 1);
 	char *text = NULL;
 	size_t size;
 	FILE *out = word ? open_memstream(&text, &size) : NULL;
