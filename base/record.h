@@ -44,8 +44,9 @@ enum record_type {
 	RECORD_BIRTH = 28, /* a thread is about to make another one */
 	RECORD_WAIT = 29,  /* a thread has waited for others, or ended their waits */
 	RECORD_WAKING =
-		30,        /* a thread wakes another one: of the kernel's, in no ring of an agent */
-	RECORD_FOUND = 31, /* a thread that was there already: in no ring */
+		30, /* a thread wakes another one: of the kernel's, in no ring of an agent */
+	RECORD_PYTHON_AWAIT = 31, /* what tasks of asyncio did with their time, summed */
+	RECORD_FOUND = 32,        /* a thread that was there already: in no ring */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,
 	RECORD_GPU_COPY = 65,
@@ -448,6 +449,20 @@ struct record_python_calls {
 	uint32_t has_caller;               /* 0: from wherever */
 };
 _Static_assert(sizeof(struct record_python_calls) == 24 + 32, "python calls");
+
+/*
+ * What tasks have done of a kind since the last such record: how often, and how long together.
+ * Followed by PLACE_COUNT places, each of them its line (a u32, 0: unknown), its function and its
+ * file, both with a NUL and unaligned. The first one is the tasks' coroutine.
+ */
+struct record_python_await {
+	struct record head;
+	uint64_t count, ns;
+	uint64_t longest_ns; /* of all so far */
+	uint32_t kind;       /* enum await_kind */
+	uint32_t place_count;
+};
+_Static_assert(sizeof(struct record_python_await) == 24 + 32, "python await");
 
 /* Why a function that --trace asks for is left alone. */
 enum patch_reason {

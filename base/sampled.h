@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/await.h"
 #include "base/gpu_event.h"
 #include "base/gpu_pc_event.h"
 #include "base/stack.h"
@@ -31,6 +32,7 @@ enum sampled_kind {
 	SAMPLED_MEMORY,
 	SAMPLED_PYTHON_NAME,
 	SAMPLED_PYTHON_CALLS,
+	SAMPLED_PYTHON_AWAIT,
 	SAMPLED_PATCH,
 	SAMPLED_GPU_SITE,
 	SAMPLED_GPU,
@@ -79,6 +81,7 @@ struct sampled {
 		const struct memory_event *memory;
 		const struct python_name_event *python_name;
 		const struct python_calls_event *python_calls;
+		const struct python_await_event *python_await;
 		const struct patch_event *patch;
 		const struct gpu_site_event *gpu_site;
 		const struct gpu_event *gpu;

@@ -29,6 +29,7 @@ static const struct report_table tables_of_time[] = {
 	{ "parallel", section_parallel },
 	{ "workers", section_workers },
 	{ "imports", section_sheet_imports },
+	{ "asyncio_tasks", section_sheet_tasks },
 	{ "compiling", section_sheet_compiling },
 	{ "step_series", section_step_series },
 	{ "steps", section_all_steps },

@@ -51,10 +51,10 @@ static bool take_number(struct file_reader *r, const char *key, int64_t value)
 	return take_op_fact(r, key, value) || take_counter_fact(r, key, value) ||
 	       take_series_fact(r, key, value) || take_gpu_fact(r, key, value) ||
 	       take_memory_fact(r, key, value) || take_python_fact(r, key, value) ||
-	       take_gpu_line_fact(r, key, value) || take_repeat_fact(r, key, value) ||
-	       take_slice_fact(r, key, value) || take_instruction_fact(r, key, value) ||
-	       take_rank_fact(r, key, value) || take_wall_fact(r, key, value) ||
-	       take_fact(r->profile, key, value);
+	       take_await_fact(r, key, value) || take_gpu_line_fact(r, key, value) ||
+	       take_repeat_fact(r, key, value) || take_slice_fact(r, key, value) ||
+	       take_instruction_fact(r, key, value) || take_rank_fact(r, key, value) ||
+	       take_wall_fact(r, key, value) || take_fact(r->profile, key, value);
 }
 
 // A key that we do not know is of no use to us, and no damage.
@@ -357,9 +357,10 @@ static int read_all(struct file_reader *r)
 	    check_depths(r, &r->profile->paths) < 0 || read_cells(r) < 0)
 		return -1;
 	if (read_ops(r) < 0 || read_counters(r) < 0 || read_series(r) < 0 || read_wall(r) < 0 ||
-	    read_gpu(r) < 0 || read_memory(r) < 0 || read_python(r) < 0 || read_gpu_lines(r) < 0 ||
-	    read_repeats(r) < 0 || read_slices(r) < 0 || read_instructions(r) < 0 ||
-	    read_ranks(r) < 0 || check_wall_rank(r) < 0 || read_sources(r) < 0)
+	    read_gpu(r) < 0 || read_memory(r) < 0 || read_python(r) < 0 || read_awaits(r) < 0 ||
+	    read_gpu_lines(r) < 0 || read_repeats(r) < 0 || read_slices(r) < 0 ||
+	    read_instructions(r) < 0 || read_ranks(r) < 0 || check_wall_rank(r) < 0 ||
+	    read_sources(r) < 0)
 		return -1;
 	return check_checksum(r);
 }

@@ -38,14 +38,18 @@ struct file_reader {
 	struct op_bin last_bin;
 	uint32_t last_entry, last_bucket; /* of durations */
 	bool has_memory;
-	uint64_t counters;                            /* rows that there must be */
-	struct counter_sums counter_sums;             /* of all that was read */
-	uint64_t series;                              /* that there must be */
-	uint64_t series_ns;                           /* of all that was read */
-	uint32_t last_series;                         /* of items */
-	uint64_t python_calls, python_callers;        /* rows that there must be */
-	uint64_t python_gil;                          /* the same */
-	uint64_t gpu_devices, gpu_streams, gpu_works; /* the same */
+	uint64_t counters;                     /* rows that there must be */
+	struct counter_sums counter_sums;      /* of all that was read */
+	uint64_t series;                       /* that there must be */
+	uint64_t series_ns;                    /* of all that was read */
+	uint32_t last_series;                  /* of items */
+	uint64_t python_calls, python_callers; /* rows that there must be */
+	uint64_t python_gil;                   /* the same */
+	uint64_t awaits, await_places;         /* the same */
+	struct await_row *await_row;           /* those that were read, */
+	uint64_t await_rows;
+	struct await_place await_place[AWAIT_PLACES_MAX]; /* and the places of one of them */
+	uint64_t gpu_devices, gpu_streams, gpu_works;     /* the same */
 	bool has_gpu;
 	struct gpu_work_sums gpu_sums;  /* of all that was read */
 	struct gpu_managed gpu_managed; /* the same */
@@ -121,6 +125,10 @@ int read_counters(struct file_reader *r);
 /* Calls of ops one after the other: merge/file/file_series.c. */
 bool take_series_fact(struct file_reader *r, const char *key, int64_t value);
 int read_series(struct file_reader *r);
+
+/* Tasks of asyncio: merge/file/file_awaits.c. */
+bool take_await_fact(struct file_reader *r, const char *key, int64_t value);
+int read_awaits(struct file_reader *r);
 
 /* Calls of Python functions: merge/file/file_python.c. */
 bool take_python_fact(struct file_reader *r, const char *key, int64_t value);

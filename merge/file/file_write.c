@@ -82,8 +82,8 @@ static int write_run(struct file_writer *w)
 	if (file_writer_fact(w, "events_lost_ns", (int64_t)p->lost_ns) < 0)
 		return -1;
 	if (write_op_facts(w) < 0 || write_counter_facts(w) < 0 || write_series_facts(w) < 0 ||
-	    write_gpu_facts(w) < 0 || write_python_facts(w) < 0 || write_gpu_line_facts(w) < 0 ||
-	    write_repeat_facts(w) < 0 || write_slice_facts(w) < 0 ||
+	    write_gpu_facts(w) < 0 || write_python_facts(w) < 0 || write_await_facts(w) < 0 ||
+	    write_gpu_line_facts(w) < 0 || write_repeat_facts(w) < 0 || write_slice_facts(w) < 0 ||
 	    write_instruction_facts(w) < 0 || write_rank_facts(w) < 0 || write_wall_facts(w) < 0)
 		return -1;
 	return write_memory_facts(w);
@@ -332,9 +332,9 @@ static int write_all(struct file_writer *w)
 	    write_op_names(w) < 0 || write_processes(w) < 0 || write_threads(w) < 0 ||
 	    write_tree(w) < 0 || write_cells(w) < 0 || write_ops(w) < 0 || write_counters(w) < 0 ||
 	    write_series(w) < 0 || write_wall(w) < 0 || write_gpu(w) < 0 || write_memory(w) < 0 ||
-	    write_python(w) < 0 || write_gpu_lines(w) < 0 || write_repeats(w) < 0 ||
-	    write_slices(w) < 0 || write_instructions(w) < 0 || write_ranks(w) < 0 ||
-	    write_sources(w) < 0 || write_checksum(w) < 0)
+	    write_python(w) < 0 || write_awaits(w) < 0 || write_gpu_lines(w) < 0 ||
+	    write_repeats(w) < 0 || write_slices(w) < 0 || write_instructions(w) < 0 ||
+	    write_ranks(w) < 0 || write_sources(w) < 0 || write_checksum(w) < 0)
 		return -1;
 	// Before the names are known, those tables would only hold modules.
 	if (profile_is_symbolized(w->profile) && (write_functions(w) < 0 || write_lines(w) < 0 ||

@@ -79,6 +79,10 @@ int write_counters(struct file_writer *w);
 int write_series_facts(struct file_writer *w);
 int write_series(struct file_writer *w);
 
+/* Tasks of asyncio: merge/file/file_awaits.c. */
+int write_await_facts(struct file_writer *w);
+int write_awaits(struct file_writer *w);
+
 /* Calls of Python functions: merge/file/file_python.c. */
 int write_python_facts(struct file_writer *w);
 int write_python(struct file_writer *w);

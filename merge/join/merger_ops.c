@@ -162,13 +162,32 @@ static bool add_call_counts(struct merger *m)
 	return true;
 }
 
+static bool add_awaits(struct merger *m)
+{
+	const struct awaits *from = &m->part->awaits;
+
+	for (size_t i = 0; i < from->count; i++) {
+		const struct await_row *row = &from->rows[i];
+		struct await_place places[AWAIT_PLACES_MAX];
+		for (uint32_t k = 0; k < row->place_count; k++) {
+			places[k] = from->places[row->first + k];
+			if (!merger_text(m, places[k].function, &places[k].function) ||
+			    !merger_text(m, places[k].file, &places[k].file))
+				return false;
+		}
+		if (!awaits_add(&m->profile->awaits, row, places))
+			return false;
+	}
+	return true;
+}
+
 bool merger_add_ops(struct merger *m)
 {
 	cleanup_free uint32_t *entries =
 		calloc((size_t)m->part->op_table.count + 1, sizeof(*entries));
 
 	return entries && add_entries(m, entries) && add_bins(m, entries) && add_series(m) &&
-	       add_counters(m) && add_call_counts(m);
+	       add_counters(m) && add_call_counts(m) && add_awaits(m);
 }
 
 bool merger_add_memory(struct merger *m)

@@ -88,6 +88,7 @@ void profile_free(struct profile *p)
 	free(p->curves_text);
 	callables_fini(&p->callables);
 	call_counts_fini(&p->call_counts);
+	awaits_fini(&p->awaits);
 	op_shapes_fini(&p->shapes);
 	op_table_fini(&p->op_table);
 	series_fini(&p->series);
@@ -526,6 +527,9 @@ void profile_take(struct profile *p, const struct sampled *what)
 		break;
 	case SAMPLED_PYTHON_CALLS:
 		profile_add_python_calls(p, what->python_calls);
+		break;
+	case SAMPLED_PYTHON_AWAIT:
+		profile_add_python_await(p, what->python_await);
 		break;
 	case SAMPLED_GPU_SITE:
 		profile_add_gpu_site(p, what->gpu_site);

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "merge/gpu/gpu.h"
 #include "merge/gpu/gpu_lines.h"
+#include "merge/op/awaits.h"
 #include "merge/op/call_counts.h"
 #include "merge/op/op_shape.h"
 #include "merge/op/op_table.h"
@@ -69,6 +70,7 @@ struct profile {
 	struct allocations allocations;
 	struct callables callables;
 	struct call_counts call_counts;
+	struct awaits awaits;
 	char *curves_text; /* of allocations.curves; NULL: not printed yet */
 	struct gpu gpu;
 	struct gpu_lines gpu_lines;

@@ -280,6 +280,28 @@ void profile_add_python_calls(struct profile *p, const struct python_calls_event
 	p->call_counts.begun += !done;
 }
 
+void profile_add_python_await(struct profile *p, const struct python_await_event *event)
+{
+	struct await_place places[AWAIT_PLACES_MAX];
+	const struct await_row more = {
+		.kind = event->kind,
+		.place_count = event->place_count,
+		.count = event->count,
+		.ns = event->ns,
+		.longest_ns = event->longest_ns,
+	};
+
+	for (uint32_t i = 0; i < event->place_count; i++) {
+		const struct await_told *told = &event->places[i];
+		places[i] = (struct await_place){
+			.function = *told->function ? strings_add(p->strings, told->function) : 0,
+			.file = *told->file ? strings_add(p->strings, told->file) : 0,
+			.line = told->line,
+		};
+	}
+	awaits_add(&p->awaits, &more, places);
+}
+
 // What a profile is told of memory.
 
 // The slot of a process that runs and is kept apart: only then is it one address space. Or 0.

@@ -113,6 +113,11 @@ const struct call_counts *profile_call_counts(const struct profile *p)
 	return &p->call_counts;
 }
 
+const struct awaits *profile_awaits(const struct profile *p)
+{
+	return &p->awaits;
+}
+
 // GPUs and memory.
 
 const struct gpu *profile_gpu(const struct profile *p)

@@ -20,6 +20,7 @@
 #include "merge/table/threads.h"
 
 struct allocations;
+struct awaits;
 struct call_counts;
 struct counters;
 struct counts;
@@ -215,6 +216,7 @@ static inline const struct ops *profile_ops(const struct profile *p)
 PROFILE_PART struct op_table *profile_op_table(const struct profile *p);
 PROFILE_PART struct series_table *profile_series(const struct profile *p);
 PROFILE_PART struct call_counts *profile_call_counts(const struct profile *p);
+PROFILE_PART struct awaits *profile_awaits(const struct profile *p);
 
 /* NULL if there is none of that number. */
 static inline const struct op *profile_op(const struct profile *p, uint64_t id)

@@ -345,6 +345,7 @@ static void take(void *context, const struct sampled *what)
 		return;
 	case SAMPLED_OP_COUNT:
 	case SAMPLED_PYTHON_CALLS:
+	case SAMPLED_PYTHON_AWAIT:
 		// These are sums: nobody knows when it was.
 		if (!recorded_is_partial(&r->recorded))
 			break;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Rules on Python.
+#include "base/clock.h"
+#include "base/format.h"
 #include "base/op.h"
 #include "base/share.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/query/query_awaits.h"
 #include "merge/query/query_waits.h"
 #include "merge/rules/evidence.h"
+#include "merge/scope/own_place.h"
+#include "merge/table/cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +23,7 @@
 #define OBJECTS_SHARE  0.05
 #define BRIEF_SHARE    0.10 /* of the run: threads that live less are no workers */
 #define GC_OP          "garbage collection"
+#define LINES_MAX      256 /* of one coroutine */
 
 static bool has_python(const struct evidence *e)
 {
@@ -53,6 +59,151 @@ static enum measured measure_callbacks(const struct evidence *e, const struct ru
 	                   "the event loop is blocked for %.0f %% of the time%s, while a "
 	                   "callback waits%s%s",
 	                   finding->value, evidence_queue(e), *place ? ", most in " : "", place);
+}
+
+// Qualified from 3.11 on.
+static bool is_called(const char *name, const char *function)
+{
+	const char *dot = strrchr(function, '.');
+
+	return strcmp(name, function) == 0 || (dot && strcmp(name, dot + 1) == 0);
+}
+
+static bool stands_at(const struct profile *p, uint32_t node, const struct await_function *of)
+{
+	const struct location *location = profile_location(p, profile_node(p, node)->location);
+	const struct place *places = profile_places(p, location);
+
+	for (uint32_t i = 0; location->kind == FRAME_PYTHON && i < location->place_count; i++) {
+		const char *name = profile_string(p, places[i].function);
+		const char *file = profile_string(p, places[i].file);
+		if (name && file && of->file && strcmp(file, of->file) == 0 &&
+		    is_called(name, of->name))
+			return true;
+	}
+	return false;
+}
+
+static bool is_below(const struct profile *p, uint32_t node, const struct await_function *of)
+{
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent)
+		if (stands_at(p, node, of))
+			return true;
+	return false;
+}
+
+struct line_sum {
+	uint32_t function, file, line;
+	uint64_t ns;
+};
+
+static void add_to_line(struct line_sum *lines, size_t *count, const struct place *place,
+                        uint64_t ns)
+{
+	size_t i = 0;
+
+	while (i < *count && (lines[i].function != place->function ||
+	                      lines[i].file != place->file || lines[i].line != place->line))
+		i++;
+	if (i == LINES_MAX)
+		return; // it has not been seen among the first: it is not the longest
+	if (i == *count)
+		lines[(*count)++] =
+			(struct line_sum){ place->function, place->file, place->line, 0 };
+	lines[i].ns += ns;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+	const struct line_sum *a = left, *b = right;
+
+	return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+// The lines of the user's own that took longest below BLOCKER, waiting or not.
+static void add_lines_below(const struct evidence *e, const struct await_function *blocker,
+                            struct finding *finding)
+{
+	const struct profile *p = e->profile;
+	const struct cells *cells = profile_cells(p);
+	cleanup_free struct line_sum *lines = calloc(LINES_MAX, sizeof(*lines));
+	uint32_t last = 0;
+	const struct place *place = NULL;
+	size_t count = 0;
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; lines && i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		if (cell->metric == METRIC_OFF_RUNNABLE)
+			continue;
+		if (cell->node != last) {
+			last = cell->node;
+			place = is_below(p, last, blocker) ? own_place_above(p, last) : NULL;
+		}
+		if (!place)
+			continue;
+		uint64_t ns = cells_whole(cells, cell);
+		add_to_line(lines, &count, place, ns);
+		all += ns;
+	}
+	if (count)
+		qsort(lines, count, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < count && i < FINDING_ROWS && lines[i].ns * 10 >= all; i++) {
+		const char *function = profile_string(p, lines[i].function);
+		finding_add(finding, &(struct finding_row){
+					     .function = function ? function : "?",
+					     .file = profile_string(p, lines[i].file),
+					     .line = (int)lines[i].line,
+					     .ns = lines[i].ns,
+					     .share = share_of(lines[i].ns, all),
+				     });
+	}
+}
+
+// The steps of one loop follow one another; of several loops that run at once, as in the workers of
+// a server, it is the average one.
+static uint64_t blocked_ns(const struct evidence *e, const struct await_rows *rows)
+{
+	double at_once = e->wall_ns ? (double)rows->loop_ns / (double)e->wall_ns : 0;
+	uint64_t ns = at_once > 1 ? ns_whole((double)rows->blocked_ns / at_once) : rows->blocked_ns;
+
+	return ns < e->wall_ns ? ns : e->wall_ns;
+}
+
+static enum measured measure_blocks(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	cleanup(await_rows) struct await_rows *rows = query_awaits(e->profile, NULL);
+	char place[300];
+
+	(void)rule;
+	if (!rows || !rows->task_count)
+		return MEASURED_NOTHING;
+	uint64_t ns = blocked_ns(e, rows);
+	finding->share = share_of(ns, e->wall_ns);
+	finding->value = 100 * finding->share;
+	finding->saving_ns = ns;
+	if (!rows->block_count)
+		return MEASURED;
+	const struct await_block *most = &rows->blocks[0];
+	uint64_t delayed_ns = 0;
+	for (size_t i = 0; i < rows->block_count; i++)
+		delayed_ns += rows->blocks[i].delayed_ns;
+	add_lines_below(e, &most->blocker, finding);
+	if (!finding->function)
+		finding_add(finding, &(struct finding_row){
+					     .function = most->blocker.name,
+					     .file = most->blocker.file,
+					     .line = most->blocker.line,
+				     });
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding,
+	                   "the event loop is blocked for %.0f %% of wall time while other tasks "
+	                   "are ready, most by %s in %s, for up to %s at once; these tasks wait "
+	                   "%s for that, added up",
+	                   finding->value, most->blocker.name, place,
+	                   format_duration(most->longest_ns).text,
+	                   format_duration(delayed_ns).text);
 }
 
 static enum measured measure_imports(const struct evidence *e, const struct rule *rule,
@@ -411,6 +562,26 @@ const struct rule rules_python[] = {
 	  .doing = ACTIVITY(CALLBACK),
 	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(GIL),
 	  .metrics = WAITS },
+	{ .id = "PY-LOOP",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .whole_run = true,
+	  .within = { "PY-ASYNC", "PY-INTERP", "IO-NET", "IO-SLEEP", "IO-WAIT", "IO-SYNC",
+	              "CPU-SPAWN" },
+	  .title = "tasks wait for a blocked event loop",
+	  .formula = "time of steps of asyncio's tasks and callbacks that take 10 ms or more, from "
+	             "the moment on that another task of the loop is ready, as a share of wall "
+	             "time; of several loops that run at once, on average",
+	  .why = "A task that does not await keeps the loop: tasks that are ready wait for the end "
+	         "of its step.",
+	  .advice = "Move the call out of the loop: await asyncio.to_thread(call, ...), or "
+	            "loop.run_in_executor() with a ProcessPoolExecutor where it computes in "
+	            "Python; or use its awaitable version (asyncio.sleep(), an asyncio client "
+	            "library). Break long loops with await asyncio.sleep(0).",
+	  .source = "our choice",
+	  .measure = measure_blocks },
 	{ .id = "PY-GC",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,

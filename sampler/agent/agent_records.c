@@ -92,6 +92,19 @@ static struct event_python_calls calls_of(const struct record_python_calls *call
 	};
 }
 
+static struct event_python_await await_of(const struct record_python_await *await)
+{
+	return (struct event_python_await){
+		.kind = await->kind,
+		.place_count = await->place_count,
+		.count = await->count,
+		.ns = await->ns,
+		.longest_ns = await->longest_ns,
+		.places = await + 1,
+		.place_bytes = await->head.size - sizeof(*await),
+	};
+}
+
 static struct event_python_chain callers_of(const struct record_python_chain *record)
 {
 	const struct python_chain *chain = (const struct python_chain *)(record + 1);
@@ -119,6 +132,8 @@ bool agent_python_take(const struct record *record, struct event *event)
 		event->python_name = name_of((const struct record_python_name *)record);
 	else if (record->type == RECORD_PYTHON_CALLS)
 		event->python_calls = calls_of((const struct record_python_calls *)record);
+	else if (record->type == RECORD_PYTHON_AWAIT)
+		event->python_await = await_of((const struct record_python_await *)record);
 	else if (record->type == RECORD_PYTHON_CHAIN)
 		event->python_chain = callers_of((const struct record_python_chain *)record);
 	else if (record->type == RECORD_TORCH_MODULE)

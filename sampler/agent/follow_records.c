@@ -159,6 +159,7 @@ void follow_record(struct follow *f, const struct record *record)
 	case RECORD_PYTHON_CODE:
 	case RECORD_PYTHON_NAME:
 	case RECORD_PYTHON_CALLS:
+	case RECORD_PYTHON_AWAIT:
 	case RECORD_PYTHON_CHAIN:
 	case RECORD_TORCH_MODULE:
 		on_python(f, p, record);

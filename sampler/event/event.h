@@ -146,6 +146,14 @@ struct event_python_calls {
 	uint64_t calls, recursive;
 };
 
+/* See struct record_python_await. */
+struct event_python_await {
+	uint32_t kind, place_count;
+	uint64_t count, ns, longest_ns;
+	const void *places; /* await_read_places() */
+	size_t place_bytes;
+};
+
 struct event_python_chain {
 	uint32_t number; /* in the process's program */
 	uint32_t module_count;
@@ -199,6 +207,7 @@ struct event {
 		struct event_python_code python_code;
 		struct event_python_name python_name;
 		struct event_python_calls python_calls;
+		struct event_python_await python_await;
 		struct event_python_chain python_chain;
 		struct event_torch_module torch_module;
 		struct event_gpu gpu;

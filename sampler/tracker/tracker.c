@@ -226,6 +226,7 @@ void tracker_handle(struct tracker *t, const struct event *event)
 		[RECORD_PYTHON_CODE] = tracker_on_python_code,
 		[RECORD_PYTHON_NAME] = tracker_on_python_name,
 		[RECORD_PYTHON_CALLS] = tracker_on_python_calls,
+		[RECORD_PYTHON_AWAIT] = tracker_on_python_await,
 		[RECORD_PYTHON_CHAIN] = tracker_on_python_chain,
 		[RECORD_TORCH_MODULE] = tracker_on_torch_module,
 		[RECORD_GPU_KERNEL... RECORD_GPU_GAP] = tracker_on_gpu,

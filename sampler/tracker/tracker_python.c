@@ -2,6 +2,7 @@
 #include "sampler/tracker/tracker_state.h"
 
 #include "base/array.h"
+#include "base/await.h"
 #include "sampler/off_cpu/off_cpu.h"
 #include "sampler/tracker/mapper.h"
 
@@ -107,6 +108,22 @@ void tracker_on_python_calls(struct tracker *t, const struct event *event)
 
 	if (process)
 		tell_calls(t, process, calls);
+}
+
+void tracker_on_python_await(struct tracker *t, const struct event *event)
+{
+	const struct event_python_await *await = &event->python_await;
+	struct python_await_event told = {
+		.kind = (enum await_kind)await->kind,
+		.count = await->count,
+		.ns = await->ns,
+		.longest_ns = await->longest_ns,
+		.place_count = await->place_count,
+	};
+
+	if (await_read_places(await->places, await->place_bytes, await->place_count, told.places))
+		tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PYTHON_AWAIT,
+		                                   .python_await = &told });
 }
 
 static void keep_kernel(struct kernel_chain *chain, const struct event_sample *sample)

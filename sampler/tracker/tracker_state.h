@@ -201,6 +201,7 @@ void tracker_on_python_chain(struct tracker *t, const struct event *event);
 void tracker_on_torch_module(struct tracker *t, const struct event *event);
 void tracker_on_python_name(struct tracker *t, const struct event *event);
 void tracker_on_python_calls(struct tracker *t, const struct event *event);
+void tracker_on_python_await(struct tracker *t, const struct event *event);
 
 /*
  * Whether SAMPLE is one too many: the agent samples the process. What it shows of the kernel is

@@ -20,6 +20,7 @@ endfunction()
 
 foreach(part
   attach
+  asyncio_tasks
   batch
   batch_examples
   bench

@@ -35,6 +35,7 @@ foreach(module
   profile
   profile_file
   query
+  query_awaits
   query_contention
   query_counters
   query_devices

@@ -9,6 +9,7 @@ target_link_libraries(python_told PRIVATE agent_run)
 
 unit(python_layout LIBS base)
 unit(python_tally LIBS agent_core)
+unit(agent_await LIBS agent_core tracer_test_support)
 unit(agent_python LIBS agent_core tracer_test_support)
 fuzz(python_layout LIBS base)
 unit(python_remote SOURCES support/python_image.c LIBS sampler)

@@ -28,7 +28,7 @@ TABLES = """
     chain_chunk op_chunk op_bin_chunk op_duration_chunk counter_sum series series_chunk wall_plus_chunk
     wall_minus_chunk wait busy alone busy_chunk alone_chunk wait_chunk
     gpu_count gpu_device gpu_stream gpu_work gpu_managed gpu_duration_chunk gpu_idle_chunk gpu_cell_chunk
-    gpu_state_chunk site_chunk gil python_call python_caller gpu_pc gpu_stall repeat_side repeat
+    gpu_state_chunk site_chunk gil python_call python_caller await await_place gpu_pc gpu_stall repeat_side repeat
     slice_chunk count_function count_line rank rank_share_chunk meeting_chunk
     source""".split()
 # These are no names.

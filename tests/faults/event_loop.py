@@ -24,7 +24,7 @@ def serve(listener):
 async def quote_blocking(address):
     with socket.create_connection(address) as connection:
         connection.sendall(b"?\n")
-        return int(connection.recv(100))  # fault: PY-ASYNC
+        return int(connection.recv(100))  # fault: PY-LOOP
 
 
 async def quote(address):

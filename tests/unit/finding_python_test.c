@@ -2,6 +2,7 @@
 // Rules on Python.
 #include "tests/unit/finding_fixture.h"
 
+#include "base/await.h"
 #include "merge/profile/profile_parts.h"
 
 #include <criterion/criterion.h>
@@ -183,6 +184,53 @@ Test(finding_python, an_event_loop_that_waits_within_a_callback)
 		const struct finding *finding = finding_of(findings, "PY-ASYNC");
 		cr_expect_eq(finding != NULL, ms > 100, "%lu ms", (unsigned long)ms);
 		cr_expect(!finding || (finding->line == 36 && finding->saving_ns == ms * MS));
+	}
+}
+
+// In each of so many loops at once.
+static void tell_block(uint64_t ms, uint64_t loops)
+{
+	struct python_await_event event = { .kind = AWAIT_TASK, .count = 1, .ns = 900 * MS };
+
+	event.places[0] = (struct await_told){ "Server.answer", "train.py", 30 };
+	event.place_count = 1;
+	profile_add_python_await(f.profile, &event);
+	event.kind = AWAIT_BLOCK;
+	event.ns = ms * loops * MS;
+	event.longest_ns = 20 * MS;
+	profile_add_python_await(f.profile, &event);
+	event.kind = AWAIT_LOOP;
+	event.count = loops;
+	event.ns = loops * 1000 * MS;
+	event.places[0] = (struct await_told){ "", "", 0 };
+	profile_add_python_await(f.profile, &event);
+}
+
+// Its line is the one that takes longest below the coroutine that blocks, waiting or not.
+Test(finding_python, an_event_loop_that_is_blocked_while_tasks_are_ready)
+{
+	static const char *const run =
+		"{<module> train.py:60} > {_run " LIB "asyncio/events.py:80}";
+	char slow[300], fast[300], other[300];
+
+	snprintf(slow, sizeof(slow), "%s > {answer train.py:36} > {read train.py:50} > read@libc",
+	         run);
+	snprintf(fast, sizeof(fast), "%s > {answer train.py:37}", run);
+	snprintf(other, sizeof(other), "%s > {other train.py:70} > read@libc", run);
+	for (uint64_t ms = 100; ms <= 110; ms += 10) {
+		end();
+		begin();
+		add(&f, 1, METRIC_OFF_FILE, 60, slow);
+		add(&f, 1, METRIC_ON_CPU, 50, fast);
+		add(&f, 1, METRIC_OFF_FILE, 300, other);
+		add(&f, 1, METRIC_ON_CPU, 590, "{<module> train.py:60}");
+		tell_block(ms, 1 + ms % 100);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-LOOP");
+		cr_expect_eq(finding != NULL, ms > 100, "%lu ms", (unsigned long)ms);
+		cr_expect(!finding || (finding->line == 50 && finding->saving_ns == ms * MS));
+		cr_expect(!finding || strstr(finding->fact, "20.0 ms"));
 	}
 }
 

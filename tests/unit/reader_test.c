@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/await.h"
 #include "base/cleanup.h"
 #include "tests/support/expect.h"
 #include "tests/support/temporary.h"
@@ -391,6 +392,29 @@ Test(reader, records_whose_parts_do_not_fit_are_not_sound)
 	cr_expect(not(record_is_sound(record)));
 	wait->count = 0;
 	record->size = sizeof(*wait) - 8;
+	cr_expect(not(record_is_sound(record)));
+
+	static const char places[] = "\1\0\0\0f\0f.py\0\2\0\0\0g\0";
+	struct record_python_await *await = (struct record_python_await *)memory;
+	memset(memory, 0, sizeof(memory));
+	record->type = RECORD_PYTHON_AWAIT;
+	record->size = sizeof(*await) + sizeof(places);
+	memcpy(await + 1, places, sizeof(places));
+	await->kind = AWAIT_WAIT;
+	await->place_count = 2;
+	cr_expect(record_is_sound(record));
+	await->place_count = 3;
+	cr_expect(not(record_is_sound(record)));
+	await->place_count = 0;
+	cr_expect(not(record_is_sound(record)));
+	await->place_count = 2;
+	record->size -= 1;
+	cr_expect(not(record_is_sound(record)));
+	record->size += 1;
+	await->kind = AWAIT_KINDS;
+	cr_expect(not(record_is_sound(record)));
+	await->kind = AWAIT_WAIT;
+	await->ns = UINT64_MAX;
 	cr_expect(not(record_is_sound(record)));
 
 	memset(memory, 'x', sizeof(memory));

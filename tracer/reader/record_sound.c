@@ -2,6 +2,7 @@
 // What a record must have to be looked at: its sizes fit, and its texts end.
 #include "tracer/reader/reader.h"
 
+#include "base/await.h"
 #include "base/device_bytes.h"
 #include "base/record_gpu.h"
 
@@ -62,6 +63,17 @@ static bool calls_are_sound(const struct record_python_calls *record)
 		return false;
 	return (!first || !names[first - 1]) && (!second || !names[first + second - 1]) &&
 	       record->recursive <= record->calls;
+}
+
+static bool await_is_sound(const struct record_python_await *await)
+{
+	struct await_told places[AWAIT_PLACES_MAX];
+
+	return await->head.size >= sizeof(*await) && await->kind >= 1 &&
+	       await->kind < AWAIT_KINDS && await->count <= INT64_MAX && await->ns <= INT64_MAX &&
+	       await->longest_ns <= INT64_MAX &&
+	       await_read_places(await + 1, await->head.size - sizeof(*await), await->place_count,
+	                         places);
 }
 
 static bool callers_are_sound(const struct record_python_chain *record)
@@ -192,6 +204,8 @@ bool record_is_sound(const struct record *record)
 		return text_ends(record, sizeof(struct record_python_name));
 	case RECORD_PYTHON_CALLS:
 		return calls_are_sound((const struct record_python_calls *)record);
+	case RECORD_PYTHON_AWAIT:
+		return await_is_sound((const struct record_python_await *)record);
 	case RECORD_PYTHON_CHAIN:
 		return callers_are_sound((const struct record_python_chain *)record);
 	case RECORD_TORCH_MODULE:

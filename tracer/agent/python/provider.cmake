@@ -3,8 +3,11 @@ agent_provider(python
   HOOKS
     python_provider.c
   CORE
+    await_objects.c
+    await_sums.c
     python.c
     python_api.c
+    python_await.c
     python_callers.c
     python_calls.c
     python_code.c
@@ -20,6 +23,9 @@ agent_provider(python
     torch_modules.c
   SECTION
     python/python_api.c
+    python/await_objects.c
+    python/await_sums.c
+    python/python_await.c
     python/python_calls.c
     python/python_events.c
     python/python_tally.c)

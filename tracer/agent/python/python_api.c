@@ -5,6 +5,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/python/python.h"
+#include "tracer/agent/python/python_await.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/python/python_calls.h"
 #include "tracer/agent/python/python_events.h"
@@ -46,6 +47,11 @@ static uint64_t poll_due_ns = POLL_FIRST_NS; // of the main thread's CPU clock
 #define FUNCTION(name)                                                                             \
 	{                                                                                          \
 		offsetof(struct python_api, name), { #name }, false                                \
+	}
+
+#define OPTIONAL(name)                                                                             \
+	{                                                                                          \
+		offsetof(struct python_api, name), { #name }, true                                 \
 	}
 
 static const struct symbol {
@@ -104,6 +110,21 @@ static const struct symbol {
 	  true },
 	{ offsetof(struct python_api, PyEval_SetProfile), { "PyEval_SetProfile" }, true },
 	{ offsetof(struct python_api, PyFrame_GetCode), { "PyFrame_GetCode" }, true },
+	OPTIONAL(PyObject_GetAttr),
+	OPTIONAL(PyDescr_NewMethod),
+	{ offsetof(struct python_api, vectorcall),
+	  { "PyObject_Vectorcall", "_PyFunction_Vectorcall" },
+	  true },
+	OPTIONAL(PyFrame_GetLineNumber),
+	OPTIONAL(PyFloat_AsDouble),
+	OPTIONAL(PySequence_List),
+	OPTIONAL(PyObject_Size),
+	OPTIONAL(PyErr_Fetch),
+	OPTIONAL(PyErr_Restore),
+	OPTIONAL(PyFunction_Type),
+	OPTIONAL(PyMethod_Type),
+	OPTIONAL(PyCoro_Type),
+	OPTIONAL(PyGen_Type),
 };
 
 static void *find(const struct symbol *symbol)
@@ -279,6 +300,7 @@ static void finish(bool names)
 	if (names)
 		python_names_walk(agent, true);
 	python_calls_tell(agent, true);
+	python_await_tell(true);
 }
 
 static py_object at_exit(py_object self, py_object unused)
@@ -289,6 +311,7 @@ static py_object at_exit(py_object self, py_object unused)
 	if (is_on() && is_main_thread()) {
 		python_calls_check();
 		python_trace_check();
+		python_await_end();
 		finish(true);
 		__atomic_store_n(&stage, ENDED, __ATOMIC_RELEASE);
 	}
@@ -351,6 +374,8 @@ static int setup(void *unused)
 		if (op_is_on(OP_PYTHON))
 			watch_collections();
 		listen();
+		python_await_start(agent);
+		python_await_look(NULL);
 		__atomic_store_n(&stage, READY, __ATOMIC_RELEASE);
 	}
 	errno = error;
@@ -365,6 +390,7 @@ static int poll(void *unused)
 	if (is_on() && is_main_thread()) {
 		python_names_walk(agent, false);
 		python_calls_tell(agent, false);
+		python_await_look(NULL);
 	}
 	__atomic_store_n(&polling, 0, __ATOMIC_RELEASE);
 	errno = error;
@@ -426,6 +452,11 @@ void python_api_look(void)
 		if (stage_now() == IDLE && can_ask())
 			ask();
 	}
+	// It may have imported asyncio, in whichever thread. One call at a time: there is not room
+	// for many.
+	if (stage_now() == READY && is_on() && python_await_may_ask() &&
+	    python_api.Py_AddPendingCall(python_await_look, NULL) < 0)
+		python_await_unask();
 	errno = error;
 }
 

@@ -37,6 +37,7 @@ struct python_method {
 };
 #define PYTHON_METHOD_NO_ARGUMENTS 0x04 /* METH_NOARGS */
 #define PYTHON_METHOD_FAST         0x80 /* METH_FASTCALL */
+#define PYTHON_METHOD_KEYWORDS     0x02 /* METH_KEYWORDS, with the one above */
 
 /* Named as CPython names them; all are there, from 3.8 on, but those marked. */
 struct python_api {
@@ -81,6 +82,19 @@ struct python_api {
 	                          py_object argument);
 	py_object (*PyFrame_GetCode)(py_object frame); /* 3.9 */
 	char *PyCMethod_Type;                          /* 3.9 */
+	/* What asyncio's tasks take (python_await.h): all of them, or it is left alone. */
+	py_object (*PyObject_GetAttr)(py_object o, py_object name);
+	py_object (*PyDescr_NewMethod)(py_object type, struct python_method *method);
+	/* Of functions of Python's. */
+	py_object (*vectorcall)(py_object function, py_object const *arguments, size_t count,
+	                        py_object names);
+	int (*PyFrame_GetLineNumber)(py_object frame);
+	double (*PyFloat_AsDouble)(py_object number);
+	py_object (*PySequence_List)(py_object sequence);
+	intptr_t (*PyObject_Size)(py_object o);
+	void (*PyErr_Fetch)(py_object *type, py_object *value, py_object *traceback);
+	void (*PyErr_Restore)(py_object type, py_object value, py_object traceback);
+	char *PyFunction_Type, *PyMethod_Type, *PyCoro_Type, *PyGen_Type;
 	// NOLINTNEXTLINE(bugprone-reserved-identifier)
 	py_object (*_PyType_Lookup)(py_object type, py_object name); /* borrowed; runs no code */
 };

@@ -8,6 +8,7 @@
 #include "tracer/agent/precedence.h"
 #include "tracer/agent/python/python.h"
 #include "tracer/agent/python/python_api.h"
+#include "tracer/agent/python/python_await.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/sample/raw_action.h"
 #include "tracer/agent/sample/signals.h"
@@ -214,17 +215,24 @@ static void look_for(const char *name)
 		python_api_look();
 }
 
+static void look_at_thread(void)
+{
+	python_ticks_look();
+	python_api_look();
+}
+
 static void fork_child(void)
 {
 	python_fork();
 	python_api_fork();
+	python_await_fork();
 	python_ticks_fork();
 }
 
 const struct agent_provider python_provider = {
 	.start = start,
 	.look = look_for,
-	.before_thread = python_ticks_look,
+	.before_thread = look_at_thread,
 	.fork = fork_child,
 	.before_exec = python_ticks_pause,
 	.exec_failed = python_ticks_resume,

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+#include "merge/query/query_awaits.h"
+
+#include "base/error.h"
+#include "base/origin.h"
+#include "merge/op/awaits.h"
+#include "merge/profile/profile_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHAIN_BYTES 2048
+
+struct asking {
+	const struct profile *profile;
+	const struct awaits *awaits;
+	struct await_rows *rows;
+	bool no_memory;
+};
+
+void await_rows_free(struct await_rows *rows)
+{
+	if (!rows)
+		return;
+	for (size_t i = 0; i < rows->text_count; i++)
+		free(rows->texts[i]);
+	free(rows->texts);
+	free(rows->tasks);
+	free(rows->waits);
+	free(rows->blocks);
+	free(rows->delays);
+	free(rows);
+}
+
+static struct await_function function_of(const struct asking *a, const struct await_place *place)
+{
+	const char *name = profile_string(a->profile, place->function);
+
+	return (struct await_function){
+		.name = name ? name : "?",
+		.file = profile_string(a->profile, place->file),
+		.line = (int)place->line,
+	};
+}
+
+static bool is_same(const struct await_function *a, const struct await_function *b)
+{
+	return a->name == b->name && a->file == b->file && a->line == b->line;
+}
+
+static const struct await_row *row_of(const struct asking *a, enum await_kind kind,
+                                      const struct await_place *coroutine)
+{
+	static const struct await_row none;
+	const struct await_row *row = awaits_find(a->awaits, kind, coroutine, 1);
+
+	return row ? row : &none;
+}
+
+static void add_tasks(struct asking *a, const struct await_row *row)
+{
+	const struct await_place *coroutine = &a->awaits->places[row->first];
+	const struct await_row *run = row_of(a, AWAIT_RUN, coroutine);
+	const struct await_row *ready = row_of(a, AWAIT_READY, coroutine);
+
+	a->rows->tasks[a->rows->task_count++] = (struct await_tasks){
+		.coroutine = function_of(a, coroutine),
+		.tasks = row->count,
+		.steps = run->count,
+		.total_ns = row->ns,
+		.running_ns = run->ns,
+		.ready_ns = ready->ns,
+		.longest_ns = row->longest_ns,
+		.longest_ready_ns = ready->longest_ns,
+		.longest_step_ns = run->longest_ns,
+	};
+}
+
+static int compare_tasks(const void *left, const void *right)
+{
+	const struct await_tasks *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns < b->total_ns ? 1 : -1;
+	int names = strcmp(a->coroutine.name, b->coroutine.name);
+	return names ? names
+	             : (a->coroutine.line > b->coroutine.line) -
+	                       (a->coroutine.line < b->coroutine.line);
+}
+
+static const char *base_of(const char *file)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+
+	return slash ? slash + 1 : file;
+}
+
+static const char *chain_text(struct asking *a, const struct await_row *row)
+{
+	char text[CHAIN_BYTES];
+	size_t used = 0;
+
+	for (uint32_t i = 1; i < row->place_count && used < sizeof(text); i++) {
+		struct await_function f = function_of(a, &a->awaits->places[row->first + i]);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s:%d)",
+		                         i > 1 ? " > " : "", f.name, f.file ? base_of(f.file) : "?",
+		                         f.line);
+	}
+	if (!used)
+		return "";
+	char *kept = strdup(text);
+	if (!kept) {
+		a->no_memory = true;
+		return "";
+	}
+	a->rows->texts[a->rows->text_count++] = kept;
+	return kept;
+}
+
+static size_t find_tasks(const struct asking *a, const struct await_function *coroutine)
+{
+	for (size_t i = 0; i < a->rows->task_count; i++)
+		if (is_same(&a->rows->tasks[i].coroutine, coroutine))
+			return i;
+	return a->rows->task_count;
+}
+
+// The innermost place that is the user's own, or else not asyncio's; 0: the chain is unknown.
+static uint32_t place_of(const struct asking *a, const struct await_row *row)
+{
+	for (uint32_t i = row->place_count; i-- > 1;) {
+		struct await_function f = function_of(a, &a->awaits->places[row->first + i]);
+		if (f.file && !origin_is_foreign(NULL, f.file))
+			return i;
+	}
+	for (uint32_t i = row->place_count; i-- > 1;) {
+		struct await_function f = function_of(a, &a->awaits->places[row->first + i]);
+		if (f.file && !strstr(f.file, "/asyncio/"))
+			return i;
+	}
+	return row->place_count - 1;
+}
+
+static void add_wait(struct asking *a, const struct await_row *row)
+{
+	const struct await_place *places = &a->awaits->places[row->first];
+	const struct await_function coroutine = function_of(a, &places[0]);
+	size_t tasks = find_tasks(a, &coroutine);
+	uint32_t at = place_of(a, row);
+
+	if (tasks == a->rows->task_count)
+		return; // a damaged profile: of no task
+	a->rows->tasks[tasks].waits += row->count;
+	a->rows->tasks[tasks].waiting_ns += row->ns;
+	a->rows->waits[a->rows->wait_count++] = (struct await_wait){
+		.tasks = tasks,
+		.place = function_of(a, &places[at]),
+		.awaited = at + 1 < row->place_count ? function_of(a, &places[at + 1]).name : NULL,
+		.chain = chain_text(a, row),
+		.count = row->count,
+		.ns = row->ns,
+		.longest_ns = row->longest_ns,
+	};
+}
+
+static int compare_waits(const void *left, const void *right)
+{
+	const struct await_wait *a = left, *b = right;
+
+	if (a->tasks != b->tasks)
+		return a->tasks < b->tasks ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return strcmp(a->chain, b->chain);
+}
+
+static void add_delay(struct asking *a, const struct await_row *row)
+{
+	const struct await_place *places = &a->awaits->places[row->first];
+
+	if (row->place_count > 1)
+		a->rows->delays[a->rows->delay_count++] = (struct await_delay){
+			.blocker = function_of(a, &places[0]),
+			.victim = function_of(a, &places[1]),
+			.count = row->count,
+			.ns = row->ns,
+			.longest_ns = row->longest_ns,
+		};
+}
+
+static int compare_delays(const void *left, const void *right)
+{
+	const struct await_delay *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	int names = strcmp(a->blocker.name, b->blocker.name);
+	return names ? names : strcmp(a->victim.name, b->victim.name);
+}
+
+// After all delays.
+static void add_block(struct asking *a, const struct await_row *row)
+{
+	struct await_block block = {
+		.blocker = function_of(a, &a->awaits->places[row->first]),
+		.steps = row->count,
+		.ns = row->ns,
+		.longest_ns = row->longest_ns,
+	};
+
+	for (size_t i = 0; i < a->rows->delay_count; i++) {
+		const struct await_delay *delay = &a->rows->delays[i];
+		if (!is_same(&delay->blocker, &block.blocker))
+			continue;
+		block.delayed += delay->count;
+		block.delayed_ns += delay->ns;
+		if (delay->ns > block.victim_ns) {
+			block.victim = delay->victim;
+			block.victim_ns = delay->ns;
+		}
+	}
+	a->rows->blocked_ns += block.ns;
+	a->rows->blocks[a->rows->block_count++] = block;
+}
+
+static int compare_blocks(const void *left, const void *right)
+{
+	const struct await_block *a = left, *b = right;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	return strcmp(a->blocker.name, b->blocker.name);
+}
+
+static void add_loops(struct asking *a, const struct await_row *row)
+{
+	a->rows->loops += row->count;
+	a->rows->loop_ns += row->ns;
+}
+
+// After all tasks: the name of one more of them.
+static void add_name(struct asking *a, const struct await_row *row)
+{
+	const struct await_function coroutine = function_of(a, &a->awaits->places[row->first]);
+	size_t at = find_tasks(a, &coroutine);
+
+	if (at == a->rows->task_count || row->place_count < 2)
+		return;
+	struct await_tasks *t = &a->rows->tasks[at];
+	const char *name = function_of(a, &a->awaits->places[row->first + 1]).name;
+	char *text;
+	if (asprintf(&text, "%s%s%s", t->names ? t->names : "", t->names ? ", " : "", name) < 0) {
+		a->no_memory = true;
+		return;
+	}
+	a->rows->texts[a->rows->text_count++] = text;
+	t->names = text;
+}
+
+static void visit(struct asking *a, enum await_kind kind,
+                  void (*add)(struct asking *a, const struct await_row *row))
+{
+	for (size_t i = 0; i < a->awaits->count; i++)
+		if (a->awaits->rows[i].kind == kind)
+			add(a, &a->awaits->rows[i]);
+}
+
+static void add_all(struct await_rows *rows)
+{
+	for (size_t i = 0; i < rows->task_count; i++) {
+		const struct await_tasks *t = &rows->tasks[i];
+		rows->all.tasks += t->tasks;
+		rows->all.steps += t->steps;
+		rows->all.waits += t->waits;
+		rows->all.total_ns += t->total_ns;
+		rows->all.running_ns += t->running_ns;
+		rows->all.ready_ns += t->ready_ns;
+		rows->all.waiting_ns += t->waiting_ns;
+	}
+}
+
+static void fill(struct asking *a)
+{
+	struct await_rows *rows = a->rows;
+
+	visit(a, AWAIT_TASK, add_tasks);
+	qsort(rows->tasks, rows->task_count, sizeof(*rows->tasks), compare_tasks);
+	visit(a, AWAIT_NAME, add_name);
+	visit(a, AWAIT_WAIT, add_wait);
+	qsort(rows->waits, rows->wait_count, sizeof(*rows->waits), compare_waits);
+	visit(a, AWAIT_DELAY, add_delay);
+	qsort(rows->delays, rows->delay_count, sizeof(*rows->delays), compare_delays);
+	visit(a, AWAIT_BLOCK, add_block);
+	qsort(rows->blocks, rows->block_count, sizeof(*rows->blocks), compare_blocks);
+	visit(a, AWAIT_LOOP, add_loops);
+	add_all(rows);
+}
+
+struct await_rows *query_awaits(const struct profile *p, struct error *err)
+{
+	struct asking a = { .profile = p, .awaits = profile_awaits(p) };
+	size_t most = a.awaits->count + 1;
+	cleanup(await_rows) struct await_rows *rows = calloc(1, sizeof(*rows));
+
+	if (rows) {
+		rows->tasks = calloc(most, sizeof(*rows->tasks));
+		rows->waits = calloc(most, sizeof(*rows->waits));
+		rows->blocks = calloc(most, sizeof(*rows->blocks));
+		rows->delays = calloc(most, sizeof(*rows->delays));
+		rows->texts = calloc(most, sizeof(*rows->texts));
+		a.rows = rows;
+	}
+	if (!rows || !rows->tasks || !rows->waits || !rows->blocks || !rows->delays ||
+	    !rows->texts) {
+		error_set(err, ENOMEM, "could not rank tasks");
+		return NULL;
+	}
+	fill(&a);
+	if (a.no_memory) {
+		error_set(err, ENOMEM, "could not rank tasks");
+		return NULL;
+	}
+	return steal(rows);
+}

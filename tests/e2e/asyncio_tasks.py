@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: MIT
+"""Tasks of asyncio, in each interpreter: what the report says of them is what they have measured themselves."""
+import json
+import os
+import re
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
+import interpreters  # noqa: E402
+from harness import Case, main  # noqa: E402
+
+WITHIN = 0.02  # of the truth
+SLACK_NS = 5_000_000
+
+# Each coroutine adds up what it does: its life, its calls that block, its awaits.
+PROGRAM = """
+import asyncio, json, sys, time
+
+truth = {}
+def add(key, seconds):
+    truth[key] = truth.get(key, 0) + seconds
+
+async def leaf(seconds):
+    before = time.monotonic()
+    await asyncio.sleep(seconds)  # line: leaf
+    add("slept", time.monotonic() - before)
+    add("asked", seconds)
+
+async def sleeper(times):
+    before = time.monotonic()
+    for _ in range(times):
+        await leaf(0.1)  # line: sleeper
+    add("sleeper", time.monotonic() - before)
+
+async def blocker(times, block):
+    before = time.monotonic()
+    for _ in range(times):
+        await asyncio.sleep(0.05)  # line: pause
+        if block:
+            begin = time.monotonic()
+            time.sleep(0.1)  # line: block
+            add("blocked", time.monotonic() - begin)
+    add("blocker", time.monotonic() - before)
+
+async def getter(queue):
+    before = time.monotonic()
+    await queue.get()  # line: get
+    add("getter", time.monotonic() - before)
+
+async def main(block):
+    if "python" in sys.argv:
+        asyncio.get_running_loop().set_task_factory(
+            lambda loop, coroutine, **more: asyncio.tasks._PyTask(coroutine, loop=loop, **more))
+    queue = asyncio.Queue()
+    tasks = [asyncio.ensure_future(sleeper(10)) for _ in range(5)]
+    tasks.append(asyncio.ensure_future(blocker(10, block)))
+    waiting = asyncio.ensure_future(getter(queue))
+    waiting.set_name("the getter")
+    await asyncio.gather(*tasks)
+    queue.put_nowait(1)
+    await waiting
+
+def run():
+    asyncio.run(main("healthy" not in sys.argv))
+
+if "thread" in sys.argv:
+    import threading
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+else:
+    run()
+print(json.dumps(truth))
+"""
+
+# Each block of 100 ms has data come at another moment.
+SOCKETS = """
+import asyncio, json, socket, threading, time
+
+TIMES, BLOCK_S = 20, 0.1
+late = []
+began, taken = threading.Event(), threading.Event()
+
+async def reader(ours):
+    while True:
+        data = await asyncio.get_running_loop().sock_recv(ours, 100)
+        late.append(time.monotonic() - float(data))
+        taken.set()
+
+async def blocker():
+    while len(late) < TIMES:
+        await asyncio.sleep(0.001)
+        began.set()
+        time.sleep(BLOCK_S)
+
+def send(theirs):
+    for i in range(TIMES):
+        began.clear()
+        began.wait()
+        time.sleep(BLOCK_S * 0.96 * (i + 0.5) / TIMES)
+        taken.clear()
+        theirs.sendall(b"%.9f" % time.monotonic())
+        taken.wait()
+
+async def main():
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    task = asyncio.ensure_future(reader(ours))
+    threading.Thread(target=send, args=(theirs,), daemon=True).start()
+    await blocker()
+    task.cancel()
+
+asyncio.run(main())
+print(json.dumps(sum(late)))
+"""
+
+# What is raised in steps and callbacks goes the way that it would have gone.
+RAISING = """
+import asyncio, sys
+
+def callback():
+    raise ValueError("of a callback")
+
+async def leave():
+    await asyncio.sleep(0)
+    sys.exit(7)
+
+async def main():
+    loop = asyncio.get_running_loop()
+    loop.call_soon(callback)
+    loop.call_later(0.001, callback)
+    lost = asyncio.ensure_future(asyncio.wait_for(asyncio.sleep(1), 0.01))
+    await asyncio.sleep(0.05)
+    del lost
+    try:
+        loop._call_soon(callback, ())
+    except TypeError as error:
+        print(error)
+    await asyncio.ensure_future(leave())
+
+asyncio.run(main())
+"""
+
+# The second task of a turn may have the address of the first one.
+FREED = """
+import asyncio, gc
+
+async def lost():
+    await asyncio.get_running_loop().create_future()
+
+async def other():
+    await asyncio.sleep(0.001)
+
+async def main():
+    for _ in range(20):
+        task = asyncio.ensure_future(lost())
+        await asyncio.sleep(0)
+        del task
+        gc.collect()
+        await asyncio.ensure_future(other())
+
+asyncio.run(main())
+"""
+
+# Nothing comes after the last second of one that is killed.
+KILLED = """
+import asyncio, os, signal
+
+async def tick(times):
+    for _ in range(times):
+        await asyncio.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(tick(250))
+"""
+
+
+class AsyncioTasks(Case):
+    def run_text(self, python, text, *words, status=0):
+        script = self.path("app.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = self.profile_run([python, "-B", script, *words])
+        self.assertEqual(done.status, status, done.err)
+        return done
+
+    def rows(self, profile):
+        table = self.verb("report", "--export", "json=-", "--table", "asyncio_tasks", profile)
+        self.assertEqual(table.returncode, 0, table.stderr)
+        return json.loads(table.stdout)["tables"]["asyncio_tasks"]
+
+    def findings(self, profile):
+        document = self.verb("report", "--json", profile)
+        return {row["id"]: row for row in json.loads(document.stdout)["findings"]}
+
+    def near(self, ns, seconds, what):
+        self.assertAlmostEqual(ns, seconds * 1e9, delta=seconds * 1e9 * WITHIN + SLACK_NS,
+                               msg=f"{what}: {ns} ns")
+
+    def check_sums(self, version, rows, truth, line_of, names):
+        tasks = {row["function"]: row for row in rows if row["kind"] == "task"}
+        for name in ("sleeper", "blocker", "getter"):
+            row = tasks[name]
+            self.near(row["total_ns"], truth[name], f"{version}: {name}")
+            self.assertEqual(row["running_ns"] + row["ready_ns"] + row["waiting_ns"], row["total_ns"])
+        self.assertEqual(tasks["sleeper"]["count"], 5)
+        self.assertIsNone(tasks["sleeper"]["names"])
+        self.assertEqual(tasks["getter"]["names"], names)
+        self.near(tasks["sleeper"]["waiting_ns"], truth["asked"], f"{version}: waits")
+        self.near(tasks["sleeper"]["waiting_ns"] + tasks["sleeper"]["ready_ns"], truth["slept"],
+                  f"{version}: awaits")
+        waits = {(row["function"], row["other_function"]): row for row in rows
+                 if row["kind"] == "wait"}
+        leaf = waits["sleeper", "leaf"]
+        self.assertEqual((leaf["count"], leaf["other_line"]), (50, line_of("leaf")))
+        self.assertTrue(leaf["chain"].startswith(
+            f"sleeper (app.py:{line_of('sleeper')}) > leaf (app.py:{line_of('leaf')}) > sleep ("),
+            leaf["chain"])
+        self.near(leaf["waiting_ns"], truth["asked"], f"{version}: leaf")
+        get = waits["getter", "getter"]
+        self.assertEqual(get["other_line"], line_of("get"))
+        self.near(get["waiting_ns"], truth["getter"], f"{version}: get")
+        return tasks
+
+    def check_version(self, version, python, *words):
+        def line_of(mark):
+            return 1 + next(i for i, line in enumerate(PROGRAM.splitlines())
+                            if line.endswith(f"# line: {mark}"))
+
+        name = None if "python" in words else "the getter"  # only C's tasks are asked
+        done = self.run_text(python, PROGRAM, *words)
+        truth = json.loads(done.out)
+        rows = self.rows(done.profile)
+        tasks = self.check_sums(version, rows, truth, line_of, name)
+        self.near(tasks["blocker"]["running_ns"], truth["blocked"], f"{version}: steps")
+        block, = [row for row in rows if row["kind"] == "block"]
+        delays = {row["other_function"]: row for row in rows if row["kind"] == "delay"}
+        self.assertEqual(block["function"], "blocker")
+        self.assertLessEqual(block["total_ns"], truth["blocked"] * 1e9 + SLACK_NS)
+        # What they slept too long they waited for the blocker, but for the loop's own lateness.
+        late_ns = (truth["slept"] - truth["asked"]) * 1e9
+        self.assertLessEqual(delays["sleeper"]["ready_ns"], late_ns + SLACK_NS)
+        self.assertGreater(delays["sleeper"]["ready_ns"], 0.9 * late_ns)
+        finding = self.findings(done.profile)["PY-LOOP"]
+        self.assertEqual((finding["function"], finding["line"]), ("blocker", line_of("block")))
+        self.assertIn("asyncio tasks", done.report)
+        self.assertIn("blocker (app.py:", done.report)
+
+        done = self.run_text(python, PROGRAM, "healthy", *words)
+        rows = self.rows(done.profile)
+        self.check_sums(version, rows, json.loads(done.out), line_of, name)
+        self.assertNotIn("PY-LOOP", self.findings(done.profile))
+
+    def test_sums_are_those_that_the_tasks_have_measured(self):
+        for version, python in interpreters.find().items():
+            if version.endswith("t"):
+                continue
+            with self.subTest(version):
+                self.check_version(version, python)
+
+    def test_tasks_that_are_written_in_python_and_loops_of_threads(self):
+        for version, python in interpreters.find().items():
+            if version.endswith("t"):
+                continue
+            for word in ("python", "thread"):
+                with self.subTest(f"{version} {word}"):
+                    self.check_version(version, python, word)
+
+    def test_data_that_comes_while_the_loop_is_blocked_has_come_in_the_middle(self):
+        for version, python in interpreters.find().items():
+            if version.endswith("t"):
+                continue
+            with self.subTest(version):
+                done = self.run_text(python, SOCKETS)
+                late_ns = json.loads(done.out) * 1e9
+                reader, = [row for row in self.rows(done.profile)
+                           if row["kind"] == "task" and row["function"] == "reader"]
+                # Other programs may make blocks longer, each at a moment of its own.
+                self.assertAlmostEqual(reader["ready_ns"], late_ns, delta=0.15 * late_ns)
+
+    def test_what_is_raised_is_told_as_without(self):
+        for version, python in interpreters.find().items():
+            with self.subTest(version):
+                done = self.run_text(python, RAISING, status=7)
+                bare = self.bare([python, "-B", self.path("app.py")])
+                self.assertEqual(bare.returncode, 7, bare.stderr)
+                self.assertEqual(done.out, bare.stdout)
+                moments = re.compile(rb"when=[\d.]+|0x[\da-f]+")
+                self.assertEqual(moments.sub(b"", done.err), moments.sub(b"", bare.stderr))
+                self.assertIn(b"of a callback", done.err)
+
+    def test_one_that_is_killed_has_told_most(self):
+        for version, python in interpreters.find().items():
+            if version.endswith("t"):
+                continue
+            with self.subTest(version):
+                done = self.run_text(python, KILLED, status=-signal.SIGKILL)
+                tick, = [row for row in self.rows(done.profile)
+                         if row["kind"] == "task" and row["function"] == "tick"]
+                self.assertGreater(tick["total_ns"], 1_500_000_000)
+
+    def test_tasks_that_are_freed_while_they_wait_are_no_others(self):
+        for version, python in interpreters.find().items():
+            if version.endswith("t"):
+                continue
+            with self.subTest(version):
+                done = self.run_text(python, FREED)
+                counts = {row["function"]: row["count"] for row in self.rows(done.profile)
+                          if row["kind"] == "task"}
+                self.assertEqual((counts["lost"], counts["other"]), (20, 20))
+
+    def test_loops_that_are_not_seen_are_said(self):
+        done = self.run_text("/usr/bin/python3",
+                             "import sys, types\nsys.modules['uvloop'] = types.ModuleType('uvloop')\n")
+        self.assertIn("imported uvloop", done.report)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * asyncio's objects, as Python shows them: whose step a callback is, what it runs, where a task
+ * stands, each as a place of await_sums.h.
+ *
+ * All of it is under the GIL, without an exception set, and leaves none; only attributes of C types
+ * are asked for, so nothing of the program's runs.
+ */
+#pragma once
+
+#include "tracer/agent/python/python_api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum await_text {
+	AWAIT_TEXT_CALLBACK,
+	AWAIT_TEXT_READY,
+	AWAIT_TEXT_SELF,
+	AWAIT_TEXT_WHEN,
+	AWAIT_TEXT_CORO,
+	AWAIT_TEXT_STATE,
+	AWAIT_TEXT_GET_NAME,
+	AWAIT_TEXT_QUALNAME,
+	AWAIT_TEXT_CODE,
+	AWAIT_TEXT_FUNC,
+	AWAIT_TEXT_CR_CODE,
+	AWAIT_TEXT_CR_FRAME,
+	AWAIT_TEXT_CR_AWAIT,
+	AWAIT_TEXT_GI_CODE,
+	AWAIT_TEXT_GI_FRAME,
+	AWAIT_TEXT_GI_AWAIT,
+	AWAIT_TEXTS
+};
+
+/* False: there is no memory. */
+bool await_objects_start(void);
+
+/* The attribute of O, a new reference; NULL if it has none. */
+py_object await_get(py_object o, enum await_text name);
+
+static inline void await_drop(py_object o)
+{
+	if (o)
+		python_api.Py_DecRef(o);
+}
+
+static inline bool await_is_none(py_object o)
+{
+	return o == (py_object)python_api._Py_NoneStruct;
+}
+
+/* The task whose step CALLBACK is, as a new reference; NULL: it is none. */
+py_object await_task_of(py_object callback);
+
+/* Whether CALLBACK, the step of a task, can be its first one: else a result wakes it. */
+bool await_can_be_first(py_object callback);
+
+bool await_is_pending(py_object task);
+
+/* The place of the name that the program has given TASK; 0: none, or nobody knows. */
+uint32_t await_name_of(py_object task);
+
+/* The place of a task's coroutine; of what a callback runs; of what has none. */
+uint32_t await_coroutine_of(py_object task);
+uint32_t await_callback_of(py_object callback);
+uint32_t await_nowhere(void);
+
+/* The places in which TASK stands, outermost first, at most AWAIT_PLACES_MAX - 1; how many. */
+uint32_t await_chain_of(py_object task, uint16_t *places);
+
+/*
+ * Where handles of TYPE keep their callback, by the descriptor of that slot: its PyMemberDef has
+ * the name, the type and the offset. 0: unknown.
+ */
+intptr_t await_callback_offset(py_object type);
