@@ -38,6 +38,9 @@ static const struct await_told read_line = { "read", "/w/net.py", 7 };
 static const struct await_told wait_line = { "StreamReader.read", LIB "streams.py", 700 };
 static const struct await_told poll = { "poll", "/w/app.py", 30 };
 
+static const struct await_told feed = { "feed", "", 0 }, news = { "news", "", 0 };
+static const struct await_told nowhere = { "", "", 0 };
+
 static void tell(enum await_kind kind, uint64_t count, uint64_t ms,
                  const struct await_told *const *at)
 {
@@ -66,6 +69,9 @@ static void tell_all(void)
 	TELL(AWAIT_READY, 1, 90, &poll);
 	TELL(AWAIT_DELAY, 4, 80, &fetch, &poll);
 	TELL(AWAIT_BLOCK, 2, 50, &fetch);
+	TELL(AWAIT_NAME, 1, 0, &fetch, &feed);
+	TELL(AWAIT_NAME, 1, 0, &fetch, &news);
+	TELL(AWAIT_LOOP, 1, 300, &nowhere);
 }
 
 static void expect_all(const struct profile *p, uint64_t times)
@@ -83,6 +89,10 @@ static void expect_all(const struct profile *p, uint64_t times)
 	cr_expect(eq(u64, t->ready_ns, 40 * MS * times));
 	cr_expect(eq(u64, t->waiting_ns, 100 * MS * times));
 	cr_expect(eq(u64, t->longest_ns, 200 * MS));
+	cr_expect(eq(str, (char *)t->names, "feed, news"));
+	cr_expect(eq(ptr, (void *)rows->tasks[1].names, NULL));
+	cr_expect(eq(u64, rows->loops, times));
+	cr_expect(eq(u64, rows->loop_ns, 300 * MS * times));
 	cr_expect(eq(u64, rows->all.total_ns, 290 * MS * times));
 	const struct await_wait *w = &rows->waits[0];
 	cr_expect(eq(sz, w->tasks, 0));
@@ -135,16 +145,16 @@ Test(query_awaits, rows_of_a_file_that_cannot_be_are_refused)
 		"UPDATE await SET kind = 0 WHERE rowid = 1",
 		"UPDATE await SET kind = 99 WHERE rowid = 1",
 		"UPDATE await SET ns = -1 WHERE rowid = 1",
-		"DELETE FROM await WHERE rowid = 9",
+		"DELETE FROM await WHERE rowid = 12",
 		"DELETE FROM await_place",
 		"DELETE FROM await_place WHERE await = 1",
 		"DELETE FROM await_place WHERE await = 3",
-		"DELETE FROM await_place WHERE await = 9",
-		"UPDATE await_place SET await = 12 WHERE await = 9",
+		"DELETE FROM await_place WHERE await = 12",
+		"UPDATE await_place SET await = 14 WHERE await = 12",
 		"UPDATE await_place SET await = 1",
 		"UPDATE await_place SET function = 1 << 20 WHERE await = 1",
 		"UPDATE await_place SET line = -1 WHERE await = 1",
-		"INSERT INTO await_place SELECT 9, function, file, line FROM await_place",
+		"INSERT INTO await_place SELECT 12, function, file, line FROM await_place",
 		"UPDATE await SET kind = 2 WHERE rowid = 2",
 		"UPDATE run SET value = 1 << 40 WHERE key = 'awaits'",
 		"UPDATE run SET value = 0 WHERE key = 'awaits'",
