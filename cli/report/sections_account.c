@@ -191,9 +191,12 @@ struct section *section_account(struct report *r, struct error *err)
 	s->shown = account->lifetime_ns != 0 && !start;
 	if (!s->shown)
 		return section_end(s, err);
-	s->subtitle = shown.wall.ranks ? report_say(r, "%s, by what the end of the run waited for",
-	                                            format_duration(account->lifetime_ns).text)
-	                               : say_thread(r, account);
+	// What ran already has no end that all work for: its first thread stands for it.
+	s->subtitle = shown.wall.ranks
+	                      ? report_say(r, "%s, by what the %s waited for",
+	                                   format_duration(account->lifetime_ns).text,
+	                                   run->attached_pid ? "first thread" : "end of the run")
+	                      : say_thread(r, account);
 	add_parts(s, account);
 	say_contention(s, &shown);
 	query_totals(r->profile, &totals);

@@ -1153,6 +1153,22 @@ static struct program main_program(const struct rows *rows)
 	return best;
 }
 
+// Whether most of its processes are forks of one of the same program, which has not started
+// another: the workers of a server.
+static bool are_workers(const struct profile *p, const struct rows *rows,
+                        const struct program *program)
+{
+	uint32_t forks = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		bool same = program_length(row->name) == program->length &&
+		            strncmp(row->name, program->most->name, program->length) == 0;
+		forks += same && query_is_fork(p, row->id);
+	}
+	return 2 * forks > program->runs;
+}
+
 // Processor time, or wall time, of the program's run in the middle.
 static uint64_t median_run(const struct rows *rows, const struct program *program)
 {
@@ -1203,6 +1219,21 @@ static bool of_process(const struct verdict_facts *f, struct verdict *v)
 	if (program.runs < MANY_PROCESSES || share_of(program.ns, f->all) < MOST_SHARE)
 		return false;
 	bool named = strlen(program.most->name) > program.length;
+	if (are_workers(f->profile, rows, &program)) {
+		say(v,
+		    "%s %% of %s is in %u processes of %.*s, %s each (median); the one with most%s%.200s%s "
+		    "has %s.",
+		    format_percent(program.ns, f->all).text, f->of, program.runs,
+		    (int)program.length, program.most->name,
+		    format_duration(median_run(rows, &program)).text, named ? ", " : "",
+		    named ? program.most->name : "", named ? "," : "",
+		    format_duration(program.most->self).text);
+		return advise(
+			v,
+			"What it does: bottleneck report --process=%u. Give them less work for "
+			"each request or item.",
+			program.most->id);
+	}
 	say(v, "%s %% of %s is in %u runs of %.*s, %s each (median); the longest%s%.200s%s has %s.",
 	    format_percent(program.ns, f->all).text, f->of, program.runs, (int)program.length,
 	    program.most->name, format_duration(median_run(rows, &program)).text, named ? ", " : "",

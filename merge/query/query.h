@@ -54,6 +54,9 @@ struct rows {
 	uint64_t all_samples;
 };
 
+/* Whether process PID runs the program of its parent, which has forked it and is one of the run. */
+bool query_is_fork(const struct profile *p, uint32_t pid);
+
 /* All rows, best first. NULL on error. */
 struct rows *query_run(const struct profile *p, const struct query *query, struct error *err);
 void rows_free(struct rows *rows);

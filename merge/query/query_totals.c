@@ -101,6 +101,18 @@ uint64_t query_on_cpu_ns(const struct profile *p, uint64_t from_ns, uint64_t to_
 	return sum;
 }
 
+bool query_is_fork(const struct profile *p, uint32_t pid)
+{
+	const struct threads *threads = profile_threads(p);
+
+	for (uint32_t slot = 1; slot <= threads->process_count; slot++) {
+		const struct process_info *process = profile_process(p, slot);
+		if (process->pid == pid && process->parent)
+			return profile_process(p, process->parent)->command == process->command;
+	}
+	return false;
+}
+
 static int compare_modules(const void *a, const void *b)
 {
 	const struct module_row *left = a, *right = b;

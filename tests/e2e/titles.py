@@ -43,6 +43,14 @@ class Titles(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         return {line.split(",")[0] for line in done.stdout.decode().splitlines()[1:]}
 
+    def test_forked_workers_are_no_runs(self):
+        need("perl")
+        script = "for (1..8) { fork or do { my $x; $x += $_ for 1..3e6; exit } } wait for 1..8"
+        done = self.profile_run(["perl", "-e", script])
+        text = " ".join(done.report.split())
+        self.assertRegex(text, r"% of [^.]* is in (one of )?[89] processes(: | of )perl")
+        self.assertNotIn("make -j", text)
+
     def gzip_files(self):
         need("gzip")
         data = os.urandom(1 << 20)

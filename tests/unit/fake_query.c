@@ -56,6 +56,13 @@ static void leave_out_others(struct rows *rows)
 	rows->count = count;
 }
 
+bool query_is_fork(const struct profile *p, uint32_t pid)
+{
+	(void)p;
+	(void)pid;
+	return false;
+}
+
 struct rows *query_run(const struct profile *p, const struct query *query, struct error *err)
 {
 	const struct row *from = query->by == BY_FUNCTION ? p->functions
