@@ -102,13 +102,13 @@ static void say_gil(struct section *s, const struct account *account, bool by_wa
 	struct short_text all = format_duration(account->gil_all_waited_ns);
 
 	if (by_wall && account->gil_all_waited_ns)
-		section_note(s, NOTE_LINE, false,
+		section_note(s, NOTE_SAY, false,
 		             "Python's lock, the GIL: held %s %%, by threads in turns; all threads "
 		             "waited %s",
 		             format_percent(account->gil_turns_ns, account->lifetime_ns).text,
 		             all.text);
 	else if (account->gil_held_ns || account->gil_waited_ns || others)
-		section_note(s, NOTE_LINE, false,
+		section_note(s, NOTE_SAY, false,
 		             "Python's lock, the GIL: held %s %%, waited for %s %%%s%s",
 		             format_percent(account->gil_held_ns, account->lifetime_ns).text,
 		             format_percent(account->gil_waited_ns, account->lifetime_ns).text,
@@ -145,7 +145,7 @@ static void say_contention(struct section *s, const struct shown *shown)
 
 	if (shown->account.lifetime_ns &&
 	    (double)all >= WORTH_SHARE * (double)shown->account.lifetime_ns)
-		section_note(s, NOTE_LINE, false, "waiting for a free CPU, by cause: %s",
+		section_note(s, NOTE_SAY, false, "waiting for a free CPU, by cause: %s",
 		             section_contention_words(s->report, &shown->contention.critical, all));
 }
 
@@ -155,7 +155,7 @@ static void say_cpus(struct section *s, const struct shown *shown)
 	const char *of = run->cpus ? report_say(s->report, " of %.3g", run_cpus(run)) : "";
 
 	if (shown->has_cpus)
-		section_note(s, NOTE_LINE, false, "all threads: %.1f%s CPUs busy on average",
+		section_note(s, NOTE_SAY, false, "all threads: %.1f%s CPUs busy on average",
 		             shown->cpus_busy, of);
 }
 

@@ -66,7 +66,7 @@ bool section_say_parallel(struct section *s)
 	query_parallel(s->report->profile, view->from_ns, view->to_ns, &p);
 	if (!is_news(&p))
 		return false;
-	section_note(s, NOTE_LINE, false,
+	section_note(s, NOTE_SAY, false,
 	             "on CPUs at once%s%s: nothing %s %%, one thread %s %%, %s %s %%",
 	             query_wall_rank(s->report->profile, &rank) ? ", of that rank alone" : "",
 	             view_is_window(view) && p.whole_run ? ", of the whole run" : "",

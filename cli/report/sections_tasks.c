@@ -233,7 +233,7 @@ static void put_blocks(struct section *s, const struct await_rows *rows)
 		if (b->victim.name)
 			snprintf(victim, sizeof(victim), " (%s %s)", b->victim.name,
 			         format_duration(b->victim_ns).text);
-		section_note(s, NOTE_LINE, false,
+		section_note(s, NOTE_SAY, false,
 		             "%s (%s) blocked the loop for %s in %llu step%s: others waited %s%s",
 		             b->blocker.name, *place ? place : "C", format_duration(b->ns).text,
 		             (unsigned long long)b->steps, b->steps == 1 ? "" : "s",

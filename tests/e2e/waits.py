@@ -138,7 +138,7 @@ class Waits(Case):
             wait = wall["waits"][0]
             self.assertEqual((wait["waiter"], wait["resource_name"], wait["holder"]),
                              ("writer", "journal", "flush_log"))
-            causes = sum(wall[f"runnable_{who}_ns"] for who in ("quota", "own_threads", "others"))
+            causes = sum(wall[f"runnable_{who}_ns"] for who in ("quota", "own_threads", "others", "idle"))
             ready = [row["wall_ns"] for row in wall["owners"] if row["name"] == CONTENTION]
             self.assertEqual(causes, sum(ready))
         page = self.page(profile)
