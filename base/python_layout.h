@@ -79,8 +79,9 @@ struct python_layout {
 #define PYTHON_THREAD_BOUND (1u << 3)
 
 /* Owners of frames from 3.12 on: this and above are no Python function, but end a call. */
-#define PYTHON_OWNER_SHIM 3
-#define PYTHON_OWNER_MAX  4
+#define PYTHON_OWNER_GENERATOR 1
+#define PYTHON_OWNER_SHIM      3
+#define PYTHON_OWNER_MAX       4
 
 /* A chunk of frames: the one before it, its size in bytes with these three words, then frames. */
 #define PYTHON_CHUNK_PREVIOUS 0

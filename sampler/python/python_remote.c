@@ -363,6 +363,15 @@ static int32_t instruction_of(const struct walk *w, uint64_t code)
 	return place >= BEFORE && place < CODE_MAX ? (int32_t)place : BEFORE;
 }
 
+// Of the outermost frame that was read: nobody resumes it. Of a thread that runs it was left while
+// the others were read.
+static bool is_suspended(const struct walk *w)
+{
+	int32_t owner = w->layout->frame_owner;
+
+	return owner >= 0 && w->bytes[owner] == PYTHON_OWNER_GENERATOR;
+}
+
 static void walk(struct python_remote *r, struct walk *w, const struct python_remote_source *from)
 {
 	struct python_chain *chain = r->chain;
@@ -381,7 +390,7 @@ static void walk(struct python_remote *r, struct walk *w, const struct python_re
 		w->frame = caller;
 		w->steps++;
 	}
-	if (w->frame && chain->count)
+	if (chain->count && (w->frame || is_suspended(w)))
 		chain->flags |= PYTHON_CUT;
 }
 

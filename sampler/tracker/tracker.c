@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 // A thread that has run for so long without a sample is told of without one.
@@ -46,6 +47,7 @@ void tracker_free(struct tracker *t)
 		return;
 	off_cpu_free(t->off_cpu);
 	off_cpu_python_free(t->reader);
+	free(t->joined);
 	peers_free(t->peers);
 	gpu_calls_free(t->gpu);
 	unwinder_free(t->unwinder);
@@ -111,7 +113,8 @@ bool tracker_finds_python(const pid_t *pids, size_t count)
 bool tracker_read_python(struct tracker *t)
 {
 	t->reader = off_cpu_python_new(t->codes);
-	return t->reader;
+	t->joined = malloc(sizeof(*t->joined) + PYTHON_FRAMES_MAX * sizeof(t->joined->frames[0]));
+	return t->reader && t->joined;
 }
 
 int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_cpu,

@@ -9,6 +9,10 @@
 
 #include <string.h>
 
+// Reads of the frames of a thread that runs, until all of them are there.
+#define READS_MAX 4
+#define LEFT_MAX  8
+
 void tracker_give(struct tracker *t, const struct stack *stack)
 {
 	if (stack->weight_ns)
@@ -64,18 +68,58 @@ size_t tracker_unwind(struct tracker *t, struct thread *thread, const struct eve
 	return count;
 }
 
+// Of generators that have been left while they were read.
+struct left {
+	struct python_frame frames[LEFT_MAX];
+	uint32_t count;
+};
+
+static void keep_left(struct left *left, const struct python_chain *chain)
+{
+	if (left->count) // the first read is nearest to the sample
+		return;
+	left->count = chain->count < LEFT_MAX ? chain->count : LEFT_MAX;
+	memcpy(left->frames, chain->frames, left->count * sizeof(left->frames[0]));
+}
+
+// What was left stands above where the thread was a moment later, unless it is there once more.
+static const struct python_chain *join(struct tracker *t, const struct left *left,
+                                       const struct python_chain *chain)
+{
+	struct python_chain *joined = t->joined;
+
+	for (uint32_t i = 0; i < chain->count && i < LEFT_MAX; i++)
+		if (chain->frames[i].code == left->frames[0].code)
+			return chain;
+	uint32_t rest = PYTHON_FRAMES_MAX - left->count;
+	rest = chain->count < rest ? chain->count : rest;
+	*joined = *chain;
+	memcpy(joined->frames, left->frames, left->count * sizeof(joined->frames[0]));
+	memcpy(joined->frames + left->count, chain->frames, rest * sizeof(joined->frames[0]));
+	joined->count = left->count + rest;
+	return joined;
+}
+
 // The sample is a moment old, and the thread may have gone on: its frames are those of now. What
 // has been left by then has no place in the native stack.
 static const struct python_chain *read_python(struct tracker *t, struct thread *thread,
                                               const struct event_sample *sample)
 {
-	uint64_t until_ns;
+	// Without registers there is no native stack that they would have to fit.
+	uint64_t sp = sample->has_user ? sample->regs[DWARF_RSP] : 0, until_ns;
+	const struct python_chain *chain = NULL;
+	struct left left = { .count = 0 };
 
 	if (!t->reader || !off_cpu_python_may(thread))
 		return NULL;
-	// Without registers there is no native stack that they would have to fit.
-	return off_cpu_python_read(t->reader, thread,
-	                           sample->has_user ? sample->regs[DWARF_RSP] : 0, &until_ns);
+	for (int i = 0; i < READS_MAX; i++) {
+		chain = off_cpu_python_read(t->reader, thread, sp, &until_ns);
+		if (chain && !(chain->flags & PYTHON_CUT))
+			break;
+		if (chain) // else it was leaving a call of the interpreter, or it is in none
+			keep_left(&left, chain);
+	}
+	return chain && left.count && !(chain->flags & PYTHON_CUT) ? join(t, &left, chain) : chain;
 }
 
 size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,

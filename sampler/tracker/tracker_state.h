@@ -107,6 +107,7 @@ struct tracker {
 	struct gpu_calls *gpu;
 	struct codes *codes;           /* borrowed; NULL: Python's frames are not wanted */
 	struct python_stack python;    /* of the last stack */
+	struct python_chain *joined;   // of two reads of such a thread; owned
 	struct off_cpu_python *reader; /* of the frames of threads that run; NULL: agents tell */
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
 	uint32_t ended_count;
