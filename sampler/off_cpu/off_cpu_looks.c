@@ -354,6 +354,31 @@ struct gil_look {
 	uint64_t now_ns;
 };
 
+/* The thread of FIRST's process that is TID in its own PID namespace; NULL if there is none. */
+struct wanted {
+	const struct process *process;
+	uint32_t tid;
+	struct thread *found;
+};
+
+static void look_at_tid(void *context, struct thread *thread)
+{
+	struct wanted *wanted = context;
+
+	if (thread->process == wanted->process && off_cpu_python_tid(thread) == wanted->tid)
+		wanted->found = thread;
+}
+
+static struct thread *thread_called(struct tasks *tasks, struct thread *first, uint32_t tid)
+{
+	struct wanted wanted = { .process = first->process, .tid = tid };
+
+	if (off_cpu_python_tid(first) == first->tid)
+		return tasks_find_thread(tasks, first->process->pid, tid);
+	tasks_each_thread(tasks, look_at_tid, &wanted);
+	return wanted.found;
+}
+
 /* Who holds a GIL now has held it since the last pass: one pass errs, many do not. */
 static void look_at_gil(void *context, struct thread *thread)
 {
@@ -366,8 +391,7 @@ static void look_at_gil(void *context, struct thread *thread)
 		return;
 	process->python.gil_ns = look->now_ns;
 	for (uint32_t i = 0; off_cpu_python_gil(look->off_cpu->python, process, i, &holder); i++) {
-		struct thread *by =
-			holder ? tasks_find_thread(look->tasks, process->pid, holder) : NULL;
+		struct thread *by = holder ? thread_called(look->tasks, thread, holder) : NULL;
 		if (by && since_ns)
 			by->gil_held_ns += min_ns(look->now_ns - since_ns, GIL_STEP_NS);
 	}

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/off_cpu/off_cpu_python.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/namespaces.h"
 #include "sampler/python/python_remote.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +37,30 @@ bool off_cpu_python_may(const struct thread *thread)
 	return python->version && python->runtime;
 }
 
+uint32_t off_cpu_python_tid(struct thread *thread)
+{
+	char path[64], text[4096];
+	struct namespace_pids pids;
+
+	if (thread->inner_tid)
+		return thread->inner_tid;
+	thread->inner_tid = thread->tid;
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/status", thread->process->pid, thread->tid);
+	cleanup_fclose FILE *file = fopen(path, "re");
+	size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	text[length] = '\0';
+	if (namespaces_parse_pids(text, &pids))
+		thread->inner_tid = pids.inner;
+	return thread->inner_tid;
+}
+
 const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct thread *thread,
                                                uint64_t sp, uint64_t *until_ns)
 {
 	struct python *python = &thread->process->python;
 	int pid = (int)thread->process->pid;
-	struct python_remote_thread who = { thread->process->pid, thread->tid, sp, clock_now_ns() };
+	struct python_remote_thread who = { thread->process->pid, off_cpu_python_tid(thread), sp,
+		                            clock_now_ns() };
 
 	if (!python->remote)
 		python->remote = python_remote_new();

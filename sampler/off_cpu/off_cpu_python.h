@@ -38,6 +38,9 @@ size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,
                             const struct python_chain *chain, struct frame *frames,
                             const uint64_t **sps, size_t count, size_t max, uint32_t *flags);
 
+/* What THREAD is called in its own PID namespace, as its interpreter has it. */
+uint32_t off_cpu_python_tid(struct thread *thread);
+
 /* Which thread of PROCESS holds GIL number I, from 0 on, at the moment; 0: none. False: there is no
    such GIL. */
 bool off_cpu_python_gil(struct off_cpu_python *p, struct process *process, uint32_t i,

@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from harness import BOTTLENECK, NO_PERF, TIMEOUT, Case, main, python_for_nobody, target, unprivileged
+from harness import BOTTLENECK, NO_PERF, TIMEOUT, Case, main, need, python_for_nobody, target, unprivileged
 from terminal import Terminal
 
 PY_BUSY = """import threading, time
@@ -178,6 +178,17 @@ class Attach(Case):
                 done = self.attach("-p", str(process.pid), seconds=seconds)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(name, self.functions())
+
+    def test_a_container_seen_from_outside(self):
+        """Its threads have other numbers in its interpreter than out here."""
+        need("unshare")
+        line = ["unshare", "--fork", "--pid", "--mount-proc"]
+        if subprocess.run([*line, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no PID namespace can be made here")
+        process = self.start(*line, sys.executable, "-c", PY_BUSY)
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            child = file.read().split()[0]
+        self.draw(lambda: self.attach("-p", child), TOLERANCE)
 
     def test_it_ends_with_the_process_and_at_a_signal(self):
         text = "import time\nprint('ready', flush=True)\nend = time.monotonic() + 1.2\n" \

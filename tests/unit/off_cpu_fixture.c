@@ -101,6 +101,11 @@ void off_cpu_python_free(struct off_cpu_python *p)
 	(void)p;
 }
 
+uint32_t off_cpu_python_tid(struct thread *of)
+{
+	return of->tid;
+}
+
 bool off_cpu_python_may(const struct thread *of)
 {
 	(void)of;
