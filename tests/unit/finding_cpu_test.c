@@ -181,19 +181,6 @@ Test(finding_cpu, more_processes_than_cpus_are_no_matter_of_thread_pools)
 	cr_expect(strstr(finding->advice, "Run fewer processes") != NULL, "%s", finding->advice);
 }
 
-static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum thread_state state,
-                      enum thread_state next)
-{
-	const struct span_event span = { .thread = thread,
-		                         .from_ns = from_ms * MS,
-		                         .to_ns = to_ms * MS,
-		                         .state = state,
-		                         .next = next,
-		                         .cause = METRIC_OFF_LOCK };
-
-	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
-}
-
 // Four threads from FROM_MS to TO_MS on two CPUs, two of which run at a time, in turns of 10 ms:
 // all sort. The first one is the main thread.
 static void crowd(uint64_t from_ms, uint64_t to_ms)
@@ -206,8 +193,8 @@ static void crowd(uint64_t from_ms, uint64_t to_ms)
 			f.now_ns = (ms + (runs ? 5 : 0)) * MS;
 			add(&f, threads[i], runs ? METRIC_ON_CPU : METRIC_OFF_RUNNABLE, 10,
 			    "main a.c:3 > put a.c:28 > qsort@libc");
-			tell_span(threads[i], ms, ms + 10, runs ? THREAD_RUNS : THREAD_READY,
-			          runs ? THREAD_READY : THREAD_RUNS);
+			add_span(&f, threads[i], ms, ms + 10, runs ? THREAD_RUNS : THREAD_READY,
+			         runs ? THREAD_READY : THREAD_RUNS);
 		}
 }
 
@@ -217,7 +204,7 @@ static void alone(uint64_t from_ms, uint64_t to_ms)
 		f.now_ns = (ms + 5) * MS;
 		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > find a.c:10 > regcomp@libc");
 	}
-	tell_span(1, from_ms, to_ms, THREAD_RUNS, THREAD_READY);
+	add_span(&f, 1, from_ms, to_ms, THREAD_RUNS, THREAD_READY);
 }
 
 // What was waited for CPUs is in the price of what had them: half of the crowded second is waited.
@@ -226,12 +213,12 @@ Test(finding_cpu, a_price_has_what_its_code_made_the_run_wait_for_cpus)
 {
 	for (uint32_t i = 2; i <= 4; i++)
 		add_thread(&f, i, 1, 100 + i, "sorter");
-	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	alone(1000, 2000);
 	for (uint32_t i = 2; i <= 4; i++) {
 		f.now_ns = 1000 * MS;
 		add(&f, i, METRIC_OFF_LOCK, 1000, "pthread_cond_wait@libc");
-		tell_span(i, 1000, 2000, THREAD_BLOCKED, THREAD_READY);
+		add_span(&f, i, 1000, 2000, THREAD_BLOCKED, THREAD_READY);
 	}
 	crowd(2000, 3000);
 	profile_end_wall(f.profile, 3000 * MS);
@@ -288,8 +275,8 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 	add_thread(&f, 2, holder_process ? 2 : 1, 102, "flusher");
 	for (uint32_t i = 3; crowded && i <= 4; i++)
 		add_thread(&f, i, 1, 100 + i, "flusher");
-	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
-	tell_span(2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	for (uint64_t ms = 1000; ms < 4000; ms += 10) {
 		f.now_ns = (ms + 5) * MS;
 		if (ms < 2000 || ms >= end_ms)
@@ -303,25 +290,25 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 				add(&f, i, METRIC_ON_CPU, 10, held_stack);
 		for (uint32_t i = 3; crowded && i <= 4; i++) {
 			if (ms == 1000)
-				tell_span(i, ms, ms, THREAD_READY, THREAD_BLOCKED);
+				add_span(&f, i, ms, ms, THREAD_READY, THREAD_BLOCKED);
 			if (ms == ready_from_ms)
-				tell_span(i, 1000, ms, THREAD_BLOCKED, THREAD_RUNS);
+				add_span(&f, i, 1000, ms, THREAD_BLOCKED, THREAD_RUNS);
 			if (ms == end_ms)
-				tell_span(i, ready_from_ms, ms, THREAD_RUNS, THREAD_BLOCKED);
+				add_span(&f, i, ready_from_ms, ms, THREAD_RUNS, THREAD_BLOCKED);
 		}
 		if (ready_ms && ms == ready_from_ms)
-			tell_span(2, 1000, ms, THREAD_RUNS, THREAD_READY);
+			add_span(&f, 2, 1000, ms, THREAD_RUNS, THREAD_READY);
 		if (ready_ms && ms == end_ms) {
 			f.now_ns = ready_from_ms * MS;
 			add(&f, 2, METRIC_OFF_RUNNABLE, ready_ms, held_stack);
-			tell_span(2, ready_from_ms, ms, THREAD_READY, THREAD_RUNS);
+			add_span(&f, 2, ready_from_ms, ms, THREAD_READY, THREAD_RUNS);
 		}
 		if (ms == 2000)
-			tell_span(1, 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
+			add_span(&f, 1, 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
 		if (ms == end_ms) {
 			f.now_ns = 2000 * MS;
 			add(&f, 1, METRIC_OFF_LOCK, held_ms, wait_stack);
-			tell_span(1, 2000, end_ms, THREAD_BLOCKED, THREAD_RUNS);
+			add_span(&f, 1, 2000, end_ms, THREAD_BLOCKED, THREAD_RUNS);
 			profile_take(f.profile,
 			             &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
 		}
@@ -624,7 +611,7 @@ static void take_turns(void)
 		                         .count = 1,
 		                         .parts = &by };
 
-	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	for (uint64_t ms = 1000; ms < 2200; ms += 10) {
 		f.now_ns = (ms + 5) * MS;
 		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > load a.c:9");
@@ -632,12 +619,12 @@ static void take_turns(void)
 	f.now_ns = 2200 * MS;
 	add_thread(&f, 2, 1, 102, "app");
 	add_thread(&f, 3, 1, 103, "app");
-	tell_span(1, 1000, 2200, THREAD_RUNS, THREAD_BLOCKED);
+	add_span(&f, 1, 1000, 2200, THREAD_RUNS, THREAD_BLOCKED);
 	for (uint64_t ms = 2200; ms < 4000; ms += 100) {
 		uint32_t runs = ms / 100 % 2 ? 2 : 3, waits = 5 - runs;
 		if (ms > 2200)
-			tell_span(waits, ms - 100, ms, THREAD_RUNS, THREAD_READY);
-		tell_span(runs, ms > 2200 ? ms - 100 : ms, ms, THREAD_READY, THREAD_RUNS);
+			add_span(&f, waits, ms - 100, ms, THREAD_RUNS, THREAD_READY);
+		add_span(&f, runs, ms > 2200 ? ms - 100 : ms, ms, THREAD_READY, THREAD_RUNS);
 		for (int i = 0; i < 10; i++) {
 			f.now_ns = (ms + 5 + 10 * i) * MS;
 			add(&f, runs, METRIC_ON_CPU, 10, "solve a.c:20");
@@ -647,7 +634,7 @@ static void take_turns(void)
 	}
 	f.now_ns = 2200 * MS;
 	add(&f, 1, METRIC_OFF_LOCK, 1800, "main a.c:3 > pthread_join@libc");
-	tell_span(1, 2200, 4000, THREAD_BLOCKED, THREAD_RUNS);
+	add_span(&f, 1, 2200, 4000, THREAD_BLOCKED, THREAD_RUNS);
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
 	profile_end_wall(f.profile, 4000 * MS);
 	finish(3000, 2);
@@ -676,13 +663,13 @@ Test(finding_cpu, nobody_is_alone_for_longer_than_one_thread_runs)
 
 	add_thread(&f, 2, 1, 102, "app");
 	for (uint64_t ms = 1000; ms < 2000; ms += 20) {
-		tell_span(1, ms, ms, THREAD_READY, THREAD_RUNS);
-		tell_span(2, ms, ms, THREAD_READY, THREAD_RUNS);
-		tell_span(2, ms, ms + 8, THREAD_RUNS, THREAD_BLOCKED);
+		add_span(&f, 1, ms, ms, THREAD_READY, THREAD_RUNS);
+		add_span(&f, 2, ms, ms, THREAD_READY, THREAD_RUNS);
+		add_span(&f, 2, ms, ms + 8, THREAD_RUNS, THREAD_BLOCKED);
 		f.now_ns = (ms + 9) * MS;
 		add(&f, 1, METRIC_ON_CPU, 20, "main a.c:3 > load a.c:9");
-		tell_span(1, ms, ms + 20, THREAD_RUNS, THREAD_READY);
-		tell_span(2, ms + 8, ms + 20, THREAD_BLOCKED, THREAD_READY);
+		add_span(&f, 1, ms, ms + 20, THREAD_RUNS, THREAD_READY);
+		add_span(&f, 2, ms + 8, ms + 20, THREAD_BLOCKED, THREAD_READY);
 	}
 	profile_end_wall(f.profile, 2000 * MS);
 	finish(1000, 2);
@@ -777,25 +764,25 @@ Test(finding_cpu, a_loop_is_uneven_by_what_its_own_thread_computes)
 		                         .parts = &by };
 
 	add_thread(&f, 2, 1, 102, "app");
-	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
-	tell_span(2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	for (uint64_t ms = 1000; ms < 2000; ms += 10) {
 		f.now_ns = (ms + 5) * MS;
 		if (ms < 1400)
 			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > loop a.c:40");
 		if (ms == 1400)
-			tell_span(1, 1000, 1400, THREAD_RUNS, THREAD_BLOCKED);
+			add_span(&f, 1, 1000, 1400, THREAD_RUNS, THREAD_BLOCKED);
 		if (ms == 1500)
-			tell_span(2, 1000, 1500, THREAD_RUNS, THREAD_READY);
+			add_span(&f, 2, 1000, 1500, THREAD_RUNS, THREAD_READY);
 		if (ms == 1600)
-			tell_span(2, 1500, 1600, THREAD_READY, THREAD_RUNS);
+			add_span(&f, 2, 1500, 1600, THREAD_READY, THREAD_RUNS);
 		if (ms < 1500 || ms >= 1600)
 			add(&f, 2, METRIC_ON_CPU, 10, "loop a.c:40");
 	}
 	add(&f, 2, METRIC_OFF_RUNNABLE, 100, "loop a.c:40");
 	f.now_ns = 1400 * MS;
 	add(&f, 1, METRIC_OFF_LOCK, 600, "main a.c:3 > loop a.c:39 > GOMP_parallel@libgomp");
-	tell_span(1, 1400, 2000, THREAD_BLOCKED, THREAD_RUNS);
+	add_span(&f, 1, 1400, 2000, THREAD_BLOCKED, THREAD_RUNS);
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
 	profile_end_wall(f.profile, 2000 * MS);
 	finish(1000, 2);

@@ -127,6 +127,19 @@ static struct fake_code *new_code(struct fixture *f, const char *text)
 	return code;
 }
 
+void add_span(struct fixture *f, uint32_t thread, uint64_t from_ms, uint64_t to_ms,
+              enum thread_state state, enum thread_state next)
+{
+	const struct span_event span = { .thread = thread,
+		                         .from_ns = from_ms * MS,
+		                         .to_ns = to_ms * MS,
+		                         .state = state,
+		                         .next = next,
+		                         .cause = METRIC_OFF_LOCK };
+
+	profile_take(f->profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
+}
+
 uint32_t op_called(struct fixture *f, const char *name)
 {
 	const char *colon = strchr(name, ':');

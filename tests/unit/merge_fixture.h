@@ -60,6 +60,10 @@ void add_thread(struct fixture *f, uint32_t thread, uint32_t process, uint32_t t
 /* A stack of MS ms at now_ns. On-CPU: one sample, at that moment; else an interval. */
 void add(struct fixture *f, uint32_t thread, enum metric metric, uint64_t ms, const char *stack);
 
+/* THREAD was in STATE between these times, and then in NEXT; a wait is one for a lock. */
+void add_span(struct fixture *f, uint32_t thread, uint64_t from_ms, uint64_t to_ms,
+              enum thread_state state, enum thread_state next);
+
 /* The id of the op of that name: NVTX's, in the domain that stands before a colon. */
 uint32_t op_called(struct fixture *f, const char *name);
 

@@ -116,33 +116,20 @@ Test(query_contention, an_idle_cpu_is_nobodys_fault)
 	cr_expect(is_near(answer.all.nobody_ns, 400));
 }
 
-static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum thread_state state,
-                      enum thread_state next)
-{
-	const struct span_event span = { .thread = thread,
-		                         .from_ns = from_ms * MS,
-		                         .to_ns = to_ms * MS,
-		                         .state = state,
-		                         .next = next,
-		                         .cause = METRIC_OFF_LOCK };
-
-	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
-}
-
 // Three threads on two CPUs. In each 10 ms one is ready for 4: in 1 of them both CPUs are busy.
 Test(query_contention, more_threads_than_cpus_are_no_reason_while_one_is_idle)
 {
 	threads(3, 0, 1000, 400);
-	tell_span(1, 1000, 1000, THREAD_READY, THREAD_BLOCKED);
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_BLOCKED);
 	for (uint32_t i = 10; i < 13; i++)
-		tell_span(i, 1000, 1000, THREAD_BLOCKED, i == 12 ? THREAD_READY : THREAD_RUNS);
+		add_span(&f, i, 1000, 1000, THREAD_BLOCKED, i == 12 ? THREAD_READY : THREAD_RUNS);
 	for (uint64_t ms = 1000; ms < 2000; ms += 10) {
-		tell_span(10, ms, ms + 1, THREAD_RUNS, THREAD_BLOCKED);
-		tell_span(12, ms, ms + 4, THREAD_READY, THREAD_RUNS);
-		tell_span(11, ms, ms + 4, THREAD_RUNS, THREAD_BLOCKED);
-		tell_span(12, ms + 4, ms + 10, THREAD_RUNS, THREAD_READY);
-		tell_span(10, ms + 1, ms + 10, THREAD_BLOCKED, THREAD_RUNS);
-		tell_span(11, ms + 4, ms + 10, THREAD_BLOCKED, THREAD_RUNS);
+		add_span(&f, 10, ms, ms + 1, THREAD_RUNS, THREAD_BLOCKED);
+		add_span(&f, 12, ms, ms + 4, THREAD_READY, THREAD_RUNS);
+		add_span(&f, 11, ms, ms + 4, THREAD_RUNS, THREAD_BLOCKED);
+		add_span(&f, 12, ms + 4, ms + 10, THREAD_RUNS, THREAD_READY);
+		add_span(&f, 10, ms + 1, ms + 10, THREAD_BLOCKED, THREAD_RUNS);
+		add_span(&f, 11, ms + 4, ms + 10, THREAD_BLOCKED, THREAD_RUNS);
 	}
 	profile_end_wall(f.profile, 2000 * MS);
 	struct contention_answer answer = contention_of("1000000:0:0:1200000:0", 1000);

@@ -9,19 +9,6 @@
 
 static struct fixture f;
 
-static void tell_span(uint32_t thread, uint64_t from_ms, uint64_t to_ms, enum thread_state state,
-                      enum thread_state next)
-{
-	const struct span_event span = { .thread = thread,
-		                         .from_ns = from_ms * MS,
-		                         .to_ns = to_ms * MS,
-		                         .state = state,
-		                         .next = next,
-		                         .cause = METRIC_OFF_LOCK };
-
-	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
-}
-
 // The main thread computes for 400 ms, and then waits for 600 ms: if KNOWN for the other one, which
 // computes all the time, and else that ends before.
 static void wait_for_other(bool known)
@@ -37,16 +24,16 @@ static void wait_for_other(bool known)
 
 	fixture_init(&f, NULL);
 	add_thread(&f, 2, 1, 102, "other");
-	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
-	tell_span(2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	for (uint64_t ms = 1000; ms < 2000; ms += 10) {
 		f.now_ns = (ms + 5) * MS;
 		if (ms < 1400)
 			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
 		if (ms == 1400)
-			tell_span(1, 1000, 1400, THREAD_RUNS, THREAD_BLOCKED);
+			add_span(&f, 1, 1000, 1400, THREAD_RUNS, THREAD_BLOCKED);
 		if (ms == 1390 && !known) {
-			tell_span(2, 1000, 1390, THREAD_RUNS, THREAD_BLOCKED);
+			add_span(&f, 2, 1000, 1390, THREAD_RUNS, THREAD_BLOCKED);
 			profile_end_thread(f.profile,
 			                   &(struct thread_end){ 2, 1390 * MS, .exact = false });
 		}
@@ -55,7 +42,7 @@ static void wait_for_other(bool known)
 	}
 	f.now_ns = 1400 * MS;
 	add(&f, 1, METRIC_OFF_LOCK, 600, "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc");
-	tell_span(1, 1400, 2000, THREAD_BLOCKED, THREAD_RUNS);
+	add_span(&f, 1, 1400, 2000, THREAD_BLOCKED, THREAD_RUNS);
 	if (known)
 		profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
 	profile_end_wall(f.profile, 2000 * MS);
@@ -133,12 +120,12 @@ Test(query_wall, code_does_not_rank_by_it_where_who_was_waited_for_is_unknown)
 Test(query_wall, in_a_run_of_one_thread_all_orders_are_the_same)
 {
 	fixture_init(&f, NULL);
-	tell_span(1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	for (uint64_t ms = 1000; ms < 2000; ms += 10) {
 		f.now_ns = (ms + 5) * MS;
 		add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
 	}
-	tell_span(1, 1000, 2000, THREAD_RUNS, THREAD_READY);
+	add_span(&f, 1, 1000, 2000, THREAD_RUNS, THREAD_READY);
 	profile_end_wall(f.profile, 2000 * MS);
 	name_all(&f);
 	struct wall_account account = account_of(&(struct query){ 0 });
