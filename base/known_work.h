@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What widely used libraries and programs are for: it tells what a run does where their functions
+ * What widely used libraries and programs are for: it says what a run does where their functions
  * have no names. Constant data, for any thread.
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What looking on may cost, and the rates that keep to it.
+ * How much overhead is allowed, and the rates that keep to it.
  *
  * The cost is the collector's CPU time, and what handlers and hooks take in the target, against the
  * target's wall or CPU time, whichever is more, a window at a time. Rates fall when several windows

@@ -32,7 +32,7 @@
 #define LINES_DEFAULT 40
 #define READ_BYTES    ((size_t)16 << 10)
 
-// What the terminal is told: another screen, and back; the upper left corner; the rest is empty.
+// Escape sequences: to the alternate screen and back, to the upper left corner, erase the rest.
 #define SCREEN_OTHER "\033[?1049h\033[?25l"
 #define SCREEN_BACK  "\033[?25h\033[?1049l"
 #define SCREEN_START "\033[H"

@@ -1017,7 +1017,7 @@ static bool says_op(const struct verdict_facts *f, const struct row *row, struct
 	return advise(v, "Call it less often or with less work, starting there.");
 }
 
-// How the compiler that made most of it tells names. "" if that is unknown.
+// How the compiler that made most of it writes names. "" if that is unknown.
 static void find_jit_remedy(const struct verdict_facts *f, char *buffer, size_t size)
 {
 	struct error err;

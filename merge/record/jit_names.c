@@ -81,7 +81,7 @@ static int hold(const char *directory)
 	snprintf(path, sizeof(path), "%s/%s", directory, PROTOCOL_ALIVE_FILE);
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &all) < 0)
-		unlink(path); // without a lock it would tell of a dead run
+		unlink(path); // without a lock it would stand for a dead run
 	return fd;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Has the run-time compilers in a program tell the names of what they compile (--names).
+ * Has the run-time compilers in a program write the names of what they compile (--names).
  *
  *	Node   --perf-basic-prof, in NODE_OPTIONS: it writes /tmp/perf-PID.map as it compiles
  *	PHP    opcache.jit_debug, in a directory that PHP_INI_SCAN_DIR names: the same

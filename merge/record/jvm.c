@@ -108,7 +108,7 @@ static int read_capabilities(int directory, pid_t inner_pid, uid_t user)
 	return answer;
 }
 
-// Words that a JVM is told not to be asked by, or that lead to a file with more words.
+// Options that forbid a JVM to be asked, or that name a file with more options.
 static bool is_told_not_to(const char *words, size_t size)
 {
 	for (size_t at = 0; at < size; at += strlen(words + at) + 1)
@@ -135,7 +135,7 @@ static bool is_refused_by_words(pid_t pid)
 }
 
 // Waits for FD (-1: for nothing), or until NS are over. False if the process has ended, which its
-// descriptor PIDFD tells.
+// descriptor PIDFD reports.
 static bool wait_for(int fd, int pidfd, uint64_t ns)
 {
 	struct pollfd fds[] = { { .fd = pidfd, .events = POLLIN }, { .fd = fd, .events = POLLIN } };

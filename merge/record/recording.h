@@ -73,9 +73,9 @@ struct recording_options {
 	const char *schedule, *steps;   /* NULL: none; a schedule needs both */
 	bool start_paused;
 
-	bool debuginfod;          /* fetch debug information */
-	bool jit_names;           /* have run-time compilers tell names: merge/record/jit_names.h */
-	const char *checkpoint;   /* the file that gets one now and then; NULL: none does */
+	bool debuginfod;        /* fetch debug information */
+	bool jit_names;         /* have run-time compilers write names: merge/record/jit_names.h */
+	const char *checkpoint; /* the file that gets one now and then; NULL: none does */
 	const char *kernel_names; /* a file that keeps the kernel's; NULL: none does */
 	const char *names;        /* a directory that keeps those of libraries; the same */
 	const char *prices;       /* a file that keeps what recording costs; the same */

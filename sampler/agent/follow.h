@@ -30,7 +30,7 @@ struct follow;
 struct follow *follow_new(uint32_t root, struct error *err);
 
 /* The same for processes that run already, with the children that they have: their time until now
-   is not told of. Where their threads are when they run may be looked up at each sample, so there
+   is not reported. Where their threads are when they run may be looked up at each sample, so there
    is one only of threads that run at that moment. */
 struct follow *follow_running(const pid_t *pids, size_t count, struct error *err);
 void follow_free(struct follow *f);

@@ -64,7 +64,7 @@ struct perf_source {
 	struct cpu_events *more; // of other threads that ran already: in turns for each of CPUS
 	size_t more_count, more_capacity;
 	struct proc_tree found; // these threads
-	size_t found_at;        // the one that is told of next
+	size_t found_at;        // the one that is reported next
 	uint64_t found_ns;
 	size_t ring_bytes;
 	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings

@@ -105,10 +105,11 @@ struct tracker {
 	op_is_wrapper *is_wrapper; /* may be NULL */
 	void *wrapper_context;
 	struct gpu_calls *gpu;
-	struct codes *codes;           /* borrowed; NULL: Python's frames are not wanted */
-	struct python_stack python;    /* of the last stack */
-	struct python_chain *joined;   // of two reads of such a thread; owned
-	struct off_cpu_python *reader; /* of the frames of threads that run; NULL: agents tell */
+	struct codes *codes;         /* borrowed; NULL: Python's frames are not wanted */
+	struct python_stack python;  /* of the last stack */
+	struct python_chain *joined; // of two reads of such a thread; owned
+	struct off_cpu_python
+		*reader; /* of the frames of threads that run; NULL: agents report them */
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
 	uint32_t ended_count;
 	struct tracker_ended_thread ended_threads[TRACKER_ENDED_THREADS]; /* the same */

@@ -248,7 +248,7 @@ void tracker_on_fork(struct tracker *t, const struct event *event)
 	begin_thread(t, thread, event->time_ns, false);
 }
 
-// No agent tells of it.
+// No agent reports it.
 static void find_python(struct tracker *t, const struct process *process, uint64_t time_ns)
 {
 	struct event event = {

@@ -129,7 +129,7 @@ uint32_t await_sums_row_of(uint16_t coroutine, enum await_kind kind)
 	return p->rows[kind];
 }
 
-// What the collector is told.
+// What is reported to the collector.
 
 // What is owed counts for the chain that was read last.
 static void settle(void)
