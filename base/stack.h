@@ -118,6 +118,14 @@ struct op_event {
 	bool within_domain; /* one of the same domain is: op_domain() */
 	uint64_t begin_ns, end_ns;
 	uint64_t self_ns; /* exact: while no op was open within it */
+	double weight;    /* it stands for so many; 0 or 1: for itself alone */
+	uint32_t window;  /* which it was recorded in, where that is more than 1 */
+	/* Of both times, a stall that has nothing to do with the op, as where its thread waited for
+	   a CPU: it is not there in the others that this one stands for. */
+	uint64_t stall_ns, self_stall_ns;
+	/* Of its self time and that of the others that it stands for, what is that of ops within
+	   them which were not recorded, by estimate. */
+	double unseen_within;
 	uint64_t allocated_bytes, freed_bytes;
 	uint64_t self_allocated_bytes, self_freed_bytes;
 	struct op_device_bytes devices;

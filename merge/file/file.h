@@ -14,7 +14,7 @@ struct error;
 struct run;
 
 #define FILE_APPLICATION_ID 0x424e454b /* "BNEK" */
-#define FILE_SCHEMA         29
+#define FILE_SCHEMA         30
 #define FILE_BYTES_MAX      (INT64_C(1) << 30)
 /* The most nodes, cells, locations, places, texts. */
 #define FILE_ROWS_MAX (1u << 22)
@@ -33,7 +33,7 @@ struct run;
 #define PLACE_DELTAS    0x7
 #define CHAIN_WIDTH     2
 #define CHAIN_DELTAS    0x0
-#define OP_WIDTH        30
+#define OP_WIDTH        33
 #define OP_DELTAS       0x4000000 /* when they began first */
 #define OP_BIN_WIDTH    6
 #define OP_BIN_DELTAS   0x3

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #define FILE_OP_KEYS  8
-#define FILE_OP_SUMS  18
+#define FILE_OP_SUMS  21
 #define FILE_OP_TIMES 4
 
 static const size_t file_op_sums[FILE_OP_SUMS] = {
@@ -31,6 +31,9 @@ static const size_t file_op_sums[FILE_OP_SUMS] = {
 	offsetof(struct op_sums, devices.self_allocated_bytes),
 	offsetof(struct op_sums, devices.self_freed_bytes),
 	offsetof(struct op_sums, message_bytes),
+	offsetof(struct op_sums, unseen),
+	offsetof(struct op_sums, calls_error),
+	offsetof(struct op_sums, total_error_ns),
 };
 
 static const size_t file_op_times[FILE_OP_TIMES] = {

@@ -12,9 +12,13 @@ bool take_op_fact(struct file_reader *r, const char *key, int64_t value)
 		const char *key;
 		uint64_t *to;
 	} facts[] = {
-		{ "ops", &r->ops },          { "op_origin_ns", &t->origin_ns },
-		{ "op_bin_ns", &t->bin_ns }, { "ops_folded", &t->folded },
-		{ "ops_lost", &t->lost },    { "ops_blurred", &t->blurred },
+		{ "ops", &r->ops },
+		{ "op_origin_ns", &t->origin_ns },
+		{ "op_bin_ns", &t->bin_ns },
+		{ "ops_folded", &t->folded },
+		{ "ops_lost", &t->lost },
+		{ "ops_blurred", &t->blurred },
+		{ "ops_whole_ns", &t->whole_ns },
 	};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
@@ -27,8 +31,9 @@ bool take_op_fact(struct file_reader *r, const char *key, int64_t value)
 
 int check_op_facts(struct file_reader *r)
 {
-	const struct op_table *t = &r->profile->op_table;
+	struct op_table *t = &r->profile->op_table;
 
+	t->thinned = t->whole_ns != 0;
 	// Times of bins must not overflow.
 	if (!t->bin_ns || t->bin_ns > INT64_MAX / 2 / OP_TABLE_BINS_OF_RUN ||
 	    t->origin_ns > INT64_MAX / 2)
@@ -111,6 +116,7 @@ static bool get_op(struct file_reader *r, struct columns *c, uint32_t row, struc
 			return false;
 	}
 	return entry->sums.untimed <= entry->sums.calls &&
+	       entry->sums.unseen <= entry->sums.calls &&
 	       entry->sums.timeless <= entry->sums.untimed;
 }
 

@@ -41,7 +41,8 @@ int write_op_facts(struct file_writer *w)
 	    file_writer_fact(w, "op_bin_ns", (int64_t)t->bin_ns) < 0 ||
 	    file_writer_fact(w, "ops_folded", (int64_t)t->folded) < 0)
 		return -1;
-	if (file_writer_fact(w, "ops_blurred", (int64_t)t->blurred) < 0)
+	if (file_writer_fact(w, "ops_blurred", (int64_t)t->blurred) < 0 ||
+	    (t->whole_ns && file_writer_fact(w, "ops_whole_ns", (int64_t)t->whole_ns) < 0))
 		return -1;
 	return file_writer_fact(w, "ops_lost", (int64_t)t->lost);
 }

@@ -64,6 +64,9 @@ static bool add_entries(struct merger *m, uint32_t *entries)
 		if (kept)
 			entries[i] = (uint32_t)(kept - to->entries) + 1;
 	}
+	if (from->whole_ns && (!to->whole_ns || merger_time(m, from->whole_ns) < to->whole_ns))
+		to->whole_ns = merger_time(m, from->whole_ns);
+	to->thinned |= from->whole_ns != 0;
 	to->folded += from->folded;
 	to->lost += from->lost;
 	to->blurred += from->blurred;

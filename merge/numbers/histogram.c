@@ -66,12 +66,12 @@ bool histogram_add_bucket(struct histogram *h, uint32_t bucket, uint32_t count)
 	return true;
 }
 
-bool histogram_add(struct histogram *h, uint64_t ns)
+bool histogram_add(struct histogram *h, uint64_t ns, uint32_t count)
 {
-	return histogram_add_bucket(h, bucket_of(ns), 1);
+	return histogram_add_bucket(h, bucket_of(ns), count);
 }
 
-bool histogram_add_near(struct histogram *h, uint64_t ns)
+bool histogram_add_near(struct histogram *h, uint64_t ns, uint32_t count)
 {
 	uint32_t bucket = bucket_of(ns), at = find(h, bucket);
 
@@ -80,7 +80,7 @@ bool histogram_add_near(struct histogram *h, uint64_t ns)
 	if (at == h->count ||
 	    (at && bucket - h->buckets[at - 1].bucket < h->buckets[at].bucket - bucket))
 		at--;
-	return histogram_add_bucket(h, h->buckets[at].bucket, 1);
+	return histogram_add_bucket(h, h->buckets[at].bucket, count);
 }
 
 bool histogram_merge(struct histogram *h, const struct histogram *from)

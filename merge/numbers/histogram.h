@@ -28,11 +28,11 @@ struct histogram {
 
 void histogram_fini(struct histogram *h);
 
-/* False if there is no memory. */
-bool histogram_add(struct histogram *h, uint64_t ns);
+/* COUNT calls that took NS. False if there is no memory. */
+bool histogram_add(struct histogram *h, uint64_t ns, uint32_t count);
 
 /* The same without taking memory: in the nearest bucket that there is. False if there is none. */
-bool histogram_add_near(struct histogram *h, uint64_t ns);
+bool histogram_add_near(struct histogram *h, uint64_t ns, uint32_t count);
 
 /* Adds what is in FROM. False if there is no memory. */
 bool histogram_merge(struct histogram *h, const struct histogram *from);

@@ -23,8 +23,10 @@ bool op_table_init(struct op_table *t, uint32_t entries_max, uint32_t bins_max)
 
 void op_table_fini(struct op_table *t)
 {
-	for (uint32_t i = 0; i < t->count; i++)
+	for (uint32_t i = 0; i < t->count; i++) {
 		histogram_fini(&t->entries[i].durations);
+		free(t->entries[i].estimate);
+	}
 	free(t->entries);
 	free(t->bins);
 	hash_fini(&t->index);
@@ -128,6 +130,9 @@ void op_sums_add(struct op_sums *to, const struct op_sums *from)
 	to->flops += from->flops;
 	to->message_bytes += from->message_bytes;
 	to->others_ns += from->others_ns;
+	to->unseen += from->unseen;
+	to->calls_error += from->calls_error;
+	to->total_error_ns += from->total_error_ns;
 }
 
 static uint64_t hash_of_bin(const struct op_bin *bin)
@@ -186,63 +191,175 @@ static uint32_t bin_at(struct op_table *t, uint64_t time_ns)
 	return (uint32_t)(since / t->bin_ns);
 }
 
-static void add_to_bin(struct op_table *t, uint32_t entry, const struct op_call *call)
+static void add_to_bin(struct op_table *t, uint32_t entry, const struct op_call *call,
+                       const struct op_sums *sums)
 {
 	if (!t->origin_ns)
 		t->origin_ns = call->begin_ns;
 	struct op_bin bin = {
 		.entry = entry,
 		.bin = bin_at(t, call->begin_ns),
-		.calls = call->sums.calls,
-		.marks = call->sums.marks,
-		.total_ns = call->within_itself ? 0 : call->duration_ns,
-		.self_ns = call->sums.self_ns,
+		.calls = sums->calls,
+		.marks = sums->marks,
+		.total_ns = call->within_itself ? 0 : sums->sum_ns,
+		.self_ns = sums->self_ns,
 	};
 	t->blurred += !op_table_append_bin(t, &bin);
 }
 
 // A row has one bucket at least, so that near is somewhere.
-static void keep_duration(struct op_table *t, struct histogram *durations, uint64_t ns)
+static void keep_duration(struct op_table *t, struct histogram *durations, uint64_t ns,
+                          uint32_t calls)
 {
 	uint32_t before = durations->count;
 
-	if ((t->bucket_count < t->buckets_max || !before) && histogram_add(durations, ns)) {
+	if ((t->bucket_count < t->buckets_max || !before) && histogram_add(durations, ns, calls)) {
 		t->bucket_count += durations->count - before;
 		return;
 	}
-	histogram_add_near(durations, ns);
-	t->blurred++;
+	histogram_add_near(durations, ns, calls);
+	t->blurred += calls;
 }
 
-static void add_duration(struct op_table *t, struct op_entry *entry, const struct op_call *call)
+static void add_duration(struct op_table *t, struct op_entry *entry, const struct op_call *call,
+                         const struct op_sums *sums)
 {
 	uint64_t ns = call->duration_ns;
 
-	entry->sums.sum_ns += ns;
+	entry->sums.sum_ns += sums->sum_ns;
 	if (!call->within_itself)
-		entry->sums.total_ns += ns;
+		entry->sums.total_ns += sums->sum_ns;
 	if (!entry->first_begin_ns || call->begin_ns < entry->first_begin_ns) {
 		entry->first_begin_ns = call->begin_ns;
 		entry->first_ns = ns;
 	}
 	entry->min_ns = ns < entry->min_ns ? ns : entry->min_ns;
 	entry->max_ns = ns > entry->max_ns ? ns : entry->max_ns;
-	keep_duration(t, &entry->durations, ns);
+	keep_duration(t, &entry->durations, ns, (uint32_t)sums->calls);
+}
+
+static uint64_t scaled(uint64_t all, double by)
+{
+	return (uint64_t)((double)all * by + 0.5);
+}
+
+// The part of the self time that is no op within it that was not recorded.
+static double seen_share(const struct op_entry *entry)
+{
+	double self = (double)entry->sums.self_ns;
+
+	return self > entry->unseen_within ? 1 - entry->unseen_within / self : 0;
+}
+
+// Each as many times as CALL stands for. The numbers of calls are whole: what they leave out of one
+// is in the next.
+static void scale(struct op_sums *sums, struct op_entry *entry, const struct op_call *call)
+{
+	double weight = call->weight;
+	double calls = (double)sums->calls * weight + entry->carry;
+	uint64_t seen = sums->calls;
+
+	sums->calls = (uint64_t)calls;
+	entry->carry = calls - (double)sums->calls;
+	sums->unseen = sums->calls - seen;
+	uint64_t *const scaled_sums[] = { &sums->sum_ns,
+		                          &sums->self_ns,
+		                          &sums->allocated_bytes,
+		                          &sums->freed_bytes,
+		                          &sums->self_allocated_bytes,
+		                          &sums->self_freed_bytes,
+		                          &sums->devices.allocated_bytes,
+		                          &sums->devices.freed_bytes,
+		                          &sums->devices.self_allocated_bytes,
+		                          &sums->devices.self_freed_bytes,
+		                          &sums->flops };
+	sums->sum_ns -= call->stall_ns;
+	sums->self_ns -= call->self_stall_ns;
+	for (size_t i = 0; i < sizeof(scaled_sums) / sizeof(scaled_sums[0]); i++)
+		*scaled_sums[i] = scaled(*scaled_sums[i], weight);
+	sums->sum_ns += call->stall_ns;
+	sums->self_ns += call->self_stall_ns;
+}
+
+// What CALL adds to ENTRY. Of a timed one, sum_ns is what it and those like it took.
+static struct op_sums sums_of(struct op_entry *entry, const struct op_call *call)
+{
+	struct op_sums sums = call->sums;
+
+	entry->unseen_within += call->unseen_within;
+	if (sums.calls > sums.untimed)
+		sums.sum_ns = call->duration_ns;
+	if (!(call->weight > 1))
+		return sums;
+	if (!entry->estimate)
+		entry->estimate = calloc(1, sizeof(*entry->estimate));
+	if (entry->estimate)
+		op_estimate_add(entry->estimate, call->window, call->weight, (double)sums.calls,
+		                call->within_itself ? 0
+		                                    : (double)(call->duration_ns - call->stall_ns));
+	scale(&sums, entry, call);
+	return sums;
 }
 
 struct op_entry *op_table_add(struct op_table *t, const struct op_call *call)
 {
 	struct op_entry *entry = entry_of(t, &call->key);
 
+	t->thinned |= call->window != 0;
+	if (!t->thinned && call->begin_ns > t->whole_ns)
+		t->whole_ns = call->begin_ns;
+
 	if (!entry) {
 		t->lost += call->sums.calls;
 		return NULL;
 	}
-	op_sums_add(&entry->sums, &call->sums);
-	if (call->sums.calls > call->sums.untimed)
-		add_duration(t, entry, call);
-	add_to_bin(t, (uint32_t)(entry - t->entries) + 1, call);
+	struct op_sums sums = sums_of(entry, call);
+	bool timed = sums.calls > sums.untimed;
+	struct op_sums added = sums;
+	if (timed)
+		added.sum_ns = 0; // with total_ns
+	op_sums_add(&entry->sums, &added);
+	if (timed)
+		add_duration(t, entry, call, &sums);
+	else
+		sums.sum_ns = call->duration_ns;
+	add_to_bin(t, (uint32_t)(entry - t->entries) + 1, call, &sums);
 	return entry;
+}
+
+// What is known of the time between windows is what an op within windows says of it.
+static void settle(struct op_entry *entry)
+{
+	struct op_estimate *e = entry->estimate;
+
+	if (!e)
+		return;
+	op_estimate_close(e);
+	entry->sums.calls_error = (uint64_t)(op_estimate_calls_error(e) + 0.5);
+	entry->sums.total_error_ns = (uint64_t)(op_estimate_ns_error(e) + 0.5);
+	free(e);
+	entry->estimate = NULL;
+}
+
+void op_table_settle(struct op_table *t)
+{
+	bool moved = false;
+
+	if (!t->thinned)
+		t->whole_ns = 0;
+	for (uint32_t i = 0; i < t->count; i++) {
+		settle(&t->entries[i]);
+		moved |= t->entries[i].unseen_within > 0;
+	}
+	for (uint32_t i = 0; moved && i < t->bin_count; i++) {
+		const struct op_entry *entry = &t->entries[t->bins[i].entry - 1];
+		t->bins[i].self_ns = scaled(t->bins[i].self_ns, seen_share(entry));
+	}
+	for (uint32_t i = 0; moved && i < t->count; i++) {
+		struct op_entry *entry = &t->entries[i];
+		entry->sums.self_ns = scaled(entry->sums.self_ns, seen_share(entry));
+		entry->unseen_within = 0;
+	}
 }
 
 // All at once: where the table is full, so many durations are kept as none.

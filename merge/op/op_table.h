@@ -12,6 +12,7 @@
 #include "base/device_bytes.h"
 #include "base/hash.h"
 #include "merge/numbers/histogram.h"
+#include "merge/op/op_estimate.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,6 +45,9 @@ struct op_sums {
 	uint64_t flops;
 	uint64_t message_bytes; /* of calls of MPI */
 	uint64_t others_ns;     /* of self_ns: see struct op_row; 0 in a table */
+	/* Of calls, those that were not recorded, and the standard errors of calls and total_ns by
+	   that. Of several rows they add up to more than the error of their sum. */
+	uint64_t unseen, calls_error, total_error_ns;
 };
 
 struct op_entry {
@@ -53,6 +57,11 @@ struct op_entry {
 	uint64_t min_ns, max_ns;
 	struct histogram durations;
 	uint32_t series; /* id, merge/table/series.h, of its calls; 0: not known */
+	/* While not all calls are recorded; owned, NULL: all are, or op_table_settle() has been
+	   called. */
+	struct op_estimate *estimate;
+	double carry;         /* of calls: what whole numbers have left out so far */
+	double unseen_within; /* of self_ns: in ops within it that were not recorded */
 };
 
 /* Ops that began in one bin. */
@@ -67,6 +76,10 @@ struct op_call {
 	struct op_key key;
 	uint64_t begin_ns, duration_ns;
 	bool within_itself;
+	double weight;                    /* it stands for so many; 0 or 1: for itself */
+	uint64_t stall_ns, self_stall_ns; /* see struct op_event */
+	uint32_t window;                  /* which it was recorded in, where that is more than 1 */
+	double unseen_within; /* of its self time, by estimate, in ops that were not recorded */
 	struct op_sums
 		sums; /* total_ns and sum_ns are worked out from the duration of timed calls */
 };
@@ -83,8 +96,11 @@ struct op_table {
 	uint64_t origin_ns; /* where bin 0 begins; 0: no call yet */
 	uint64_t bin_ns;
 	uint32_t entries_max, bins_max;
-	uint64_t folded;                    /* calls whose shape, caller and parent were left out */
-	uint64_t lost;                      /* calls that found no memory */
+	uint64_t folded;   /* calls whose shape, caller and parent were left out */
+	uint64_t whole_ns; /* when the last op began before not all were recorded any more; 0: all
+	                      were. While calls are added: the last one that began */
+	bool thinned;      /* not all are */
+	uint64_t lost;     /* calls that found no memory */
 	uint32_t bucket_count, buckets_max; /* of all durations */
 	uint64_t blurred; /* calls whose duration is kept as a similar one, or not at all */
 };
@@ -100,6 +116,10 @@ void op_table_fini(struct op_table *t);
 
 /* The entry that has got it; NULL if there is none. */
 struct op_entry *op_table_add(struct op_table *t, const struct op_call *call);
+
+/* Nothing more is added: works out what is known of calls that were not recorded. Again it does
+   nothing. */
+void op_table_settle(struct op_table *t);
 
 /* NULL if there is none. */
 struct op_entry *op_table_find(const struct op_table *t, const struct op_key *key);

@@ -583,6 +583,7 @@ int profile_set_run(struct profile *p, const struct run *run, struct error *err)
 {
 	struct run copy = *run;
 
+	op_table_settle(&p->op_table);
 	for (size_t i = 0; i < run_field_count; i++) {
 		const struct run_field *field = &run_fields[i];
 		if (field->type != RUN_TEXT)

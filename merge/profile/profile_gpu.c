@@ -269,8 +269,8 @@ static uint32_t add_to_work(struct profile *p, const struct gpu_work_key *key,
 	gpu_work_sums_add(&work->sums, sums);
 	if (!timed)
 		return number;
-	if (!histogram_add(&work->durations, sums->total_ns))
-		histogram_add_near(&work->durations, sums->total_ns);
+	if (!histogram_add(&work->durations, sums->total_ns, 1))
+		histogram_add_near(&work->durations, sums->total_ns, 1);
 	if (key->kind != GPU_WORK_KERNEL && key->kind != GPU_WORK_GRAPH)
 		return number; // copies are of all sizes
 	if (!work->series)
@@ -331,7 +331,7 @@ static void add_work(struct profile *p, const struct gpu_event *event, uint32_t 
 	if (queued) {
 		const struct interval waiting = { event->call.begin_ns, sums.queued_ns,
 			                          sums.queued_ns, 1 };
-		histogram_add(&g->latencies, sums.queued_ns);
+		histogram_add(&g->latencies, sums.queued_ns, 1);
 		g->lost += !profile_add_gpu_interval(p, &g->states, device, GPU_QUEUED, &waiting);
 	}
 	struct gpu_stream *stream = gpu_stream_of(g, device, process, place.context, place.stream);

@@ -73,11 +73,12 @@ static uint32_t known_chain_of(struct profile *p, uint32_t call)
 	return call <= p->chain_node_count ? p->chain_nodes[call - 1] : 0;
 }
 
-// Calls within calls of the same op take part of those.
+// Calls within calls of the same op take part of those; and where not all are recorded, what comes
+// next is not known.
 static bool is_whole_call(const struct op_call *call)
 {
 	return call->sums.calls == 1 && !call->sums.untimed && !call->sums.left_open &&
-	       !call->within_itself;
+	       !call->within_itself && !call->window;
 }
 
 static void add_to_series(struct profile *p, struct op_entry *entry, const struct op_call *call)
@@ -173,6 +174,11 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 		.duration_ns =
 			event->end_ns > event->begin_ns ? event->end_ns - event->begin_ns : 0,
 		.within_itself = event->within_itself,
+		.weight = event->weight,
+		.window = event->window,
+		.stall_ns = event->stall_ns,
+		.self_stall_ns = event->self_stall_ns,
+		.unseen_within = event->unseen_within,
 		.sums = { .calls = !event->mark,
 		          .marks = event->mark,
 		          .left_open = (event->flags & OP_LEFT_OPEN) != 0,
@@ -194,6 +200,19 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 	if (!counts)
 		add_slice(p, event, &call);
 	profile_note_time(p, event->end_ns);
+}
+
+void profile_count_ops(const struct profile *p, uint64_t *calls, uint64_t *unseen)
+{
+	*calls = *unseen = 0;
+	for (uint32_t i = 0; i < p->op_table.count; i++) {
+		const struct op_entry *entry = &p->op_table.entries[i];
+		const struct op *op = profile_op(p, entry->key.op);
+		if (!op || op->provider != OP_TORCH)
+			continue;
+		*calls += entry->sums.calls;
+		*unseen += entry->sums.unseen;
+	}
 }
 
 void profile_add_op_count(struct profile *p, const struct op_count_event *event)

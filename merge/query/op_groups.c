@@ -40,7 +40,7 @@ static bool series_window_add(struct series_window *w, struct histogram *duratio
 		w->calls += calls;
 		w->ns += item->ns;
 		w->averaged |= calls > 1;
-		if (calls == 1 && !histogram_add(durations, ns))
+		if (calls == 1 && !histogram_add(durations, ns, 1))
 			return false;
 	}
 	return true;
@@ -520,7 +520,7 @@ static bool add_told(const struct op_groups *a, const struct op_entry *entry, bo
 
 	told->calls += entry->sums.calls;
 	told->unfit |= entry->sums.sum_ns != entry->sums.total_ns || entry->sums.untimed ||
-	               (entry->sums.calls && !series);
+	               entry->sums.unseen || (entry->sums.calls && !series);
 	if (!series || seen[series - 1])
 		return true;
 	seen[series - 1] = true;

@@ -179,3 +179,60 @@ Test(op_table, beyond_the_limit_a_duration_is_kept_as_a_similar_one)
 	cr_expect(eq(u64, table.entries[0].min_ns, 2), "that is exact");
 	cr_expect(eq(u32, table.entries[1].durations.count, 1), "one bucket each there is always");
 }
+
+Test(op_table, what_was_not_recorded_is_estimated)
+{
+	struct op_call one = call(1, 1000, 100);
+
+	op_table_add(&table, &one); // all were
+	one.weight = 2.5;
+	for (unsigned i = 0; i < 10; i++) {
+		one.window = 1 + i / 5;
+		one.begin_ns += 1000;
+		op_table_add(&table, &one);
+	}
+	op_table_settle(&table);
+	const struct op_entry *entry = &table.entries[0];
+	cr_expect(eq(u64, entry->sums.calls, 26));
+	cr_expect(eq(u64, entry->sums.unseen, 15));
+	cr_expect(eq(u64, entry->sums.total_ns, 2600));
+	cr_expect(eq(u64, entry->sums.self_ns, 2600));
+	cr_expect(eq(u64, histogram_calls(&entry->durations), 26));
+	cr_expect(gt(u64, entry->sums.calls_error, 0));
+	cr_expect(eq(u64, entry->max_ns, 100));
+	cr_expect(eq(u64, table.whole_ns, 1000));
+	uint64_t calls = 0;
+	for (uint32_t i = 0; i < table.bin_count; i++)
+		calls += table.bins[i].calls;
+	cr_expect(eq(u64, calls, 26));
+}
+
+Test(op_table, what_was_held_up_was_so_once)
+{
+	struct op_call one = call(1, 1000, 100100);
+
+	one.weight = 10;
+	one.window = 1;
+	one.stall_ns = one.self_stall_ns = 100000;
+	op_table_add(&table, &one);
+	op_table_settle(&table);
+	cr_expect(eq(u64, table.entries[0].sums.total_ns, 101000));
+	cr_expect(eq(u64, table.entries[0].sums.self_ns, 101000));
+	cr_expect(eq(u64, table.entries[0].sums.calls, 10));
+}
+
+Test(op_table, self_time_is_none_of_what_was_not_recorded)
+{
+	struct op_call outer = call(1, 1000, 1000);
+
+	outer.sums.self_ns = 900;
+	outer.unseen_within = 400;
+	op_table_add(&table, &outer);
+	outer.unseen_within = 0;
+	op_table_add(&table, &outer);
+	op_table_settle(&table);
+	cr_expect(eq(u64, table.entries[0].sums.self_ns, 1400));
+	cr_expect(eq(u64, table.bins[0].self_ns, 1400));
+	op_table_settle(&table);
+	cr_expect(eq(u64, table.entries[0].sums.self_ns, 1400));
+}
