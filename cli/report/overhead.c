@@ -66,7 +66,7 @@ static void count_calls(const struct profile *profile, uint64_t calls[OP_PROVIDE
 
 	for (size_t i = 0; rows && i < rows->count; i++)
 		calls[owner_of(rows->rows[i].provider)] +=
-			rows->rows[i].calls + rows->rows[i].marks;
+			rows->rows[i].calls - rows->rows[i].unseen + rows->rows[i].marks;
 	// --count-calls has each call of a function counted, of which few are ops.
 	const struct query all = { .by = BY_FUNCTION };
 	cleanup(called_rows) struct called_rows *called =

@@ -23,6 +23,7 @@
 #define FIRST_OF_CALLS 3
 
 #define BRIEF_SHARE    0.05 /* of the run, by one op: less needs no table in one screen */
+#define MARGIN         1.96 /* standard errors: half of a 95 % interval */
 #define NAME_WIDTH     32   /* longer ones do not push numbers out */
 #define PLACE_WIDTH    18
 #define STACK_WIDTH    48
@@ -229,6 +230,30 @@ static void make_device_net(const struct section *s, const void *row, struct sec
 	say_net(s, op_device_net(&((const struct op_row *)row)->devices), cell);
 }
 
+// Half the width of the 95 % interval of an estimate.
+static void say_margin(const struct section *s, uint64_t error, uint64_t all,
+                       struct section_cell *cell)
+{
+	double percent = all ? 100 * MARGIN * (double)error / (double)all : 0;
+
+	if (percent > 0)
+		cell->text = report_say(s->report, "%.*f %%", percent < 10, percent);
+}
+
+static void make_margin(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct op_row *row = data;
+
+	say_margin(s, row->total_error_ns, row->total_ns, cell);
+}
+
+static void make_calls_margin(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct op_row *row = data;
+
+	say_margin(s, row->calls_error, row->calls, cell);
+}
+
 static const struct section_column op_columns[] = {
 	{ "self_ns", .page_id = "self", .heading = "self", .type = CELL_NS, .at = { 1, 1, 13 },
 	  .if_any = true, FIELD(struct op_row, self_ns) },
@@ -238,10 +263,20 @@ static const struct section_column op_columns[] = {
 	  .none = { 1, 1, 0 }, .priority = 2, FIELD(struct op_row, others_ns) },
 	{ "total_ns", .page_id = "total", .heading = "total", .type = CELL_NS, .at = { 3, 3, 14 },
 	  .priority = 1, FIELD(struct op_row, total_ns) },
+	{ "total_margin", .heading = "±", .type = CELL_TEXT, .right = true, .at = { 3, 0, 0 },
+	  .priority = 2, .if_any = true, .make = make_margin },
 	{ "total_share", .heading = "%", .type = CELL_SHARE, .at = { 4, 0, 33 }, .priority = 9,
 	  FIELD(struct op_row, total_ns) },
 	{ "calls", .heading = "calls", .type = CELL_COUNT, .at = { 5, 4, 9 }, .none = { 1, 0, 0 },
 	  .if_any = true, FIELD(struct op_row, calls) },
+	{ "calls_margin", .heading = "±", .type = CELL_TEXT, .right = true, .at = { 5, 0, 0 },
+	  .priority = 3, .if_any = true, .make = make_calls_margin },
+	{ "unrecorded_calls", .type = CELL_COUNT, .at = { 0, 0, 34 },
+	  FIELD(struct op_row, unseen) },
+	{ "calls_error", .type = CELL_COUNT, .at = { 0, 0, 35 },
+	  FIELD(struct op_row, calls_error) },
+	{ "total_error_ns", .type = CELL_NS, .at = { 0, 0, 36 },
+	  FIELD(struct op_row, total_error_ns) },
 	{ "untimed_calls", .type = CELL_COUNT, .at = { 0, 0, 10 }, FIELD(struct op_row, untimed) },
 	{ "left_open", .type = CELL_COUNT, .at = { 0, 0, 11 }, FIELD(struct op_row, left_open) },
 	{ "marks", .heading = "marks", .type = CELL_COUNT, .at = { 6, 0, 12 }, .none = { 1, 0, 0 },
@@ -351,6 +386,14 @@ struct section *section_sheet_op_shapes(struct report *r, struct error *err)
 	return ops_sheet(r, "op_shapes", OPS_BY_SHAPE, err);
 }
 
+static bool is_estimated(const struct ops *ops)
+{
+	for (size_t i = 0; i < ops->all->count; i++)
+		if (ops->all->rows[i].unseen)
+			return true;
+	return false;
+}
+
 // Whether any of them is a torch.nn.Module, and not what is in none.
 static bool has_modules(const struct op_rows *rows)
 {
@@ -370,7 +413,10 @@ struct section *section_op_modules(struct report *r, struct error *err)
 	if (!ops.all)
 		return NULL;
 	struct section *s = new_section(r, &ops, "op_modules", "Modules");
-	s->subtitle = "torch.nn.Module, exact times of their ops; total: with the modules within";
+	s->subtitle =
+		is_estimated(&ops)
+			? "torch.nn.Module, estimated times of their ops; total: with the modules within"
+			: "torch.nn.Module, exact times of their ops; total: with the modules within";
 	struct section_column *name = section_column(s, "name");
 	if (r->reader == READER_PAGE && name)
 		name->page_heading = "module";
@@ -384,7 +430,8 @@ static const char *say_whole(struct report *r, const struct ops *ops)
 {
 	const char *wall = format_duration(ops->all->wall_ns).text, *as = r->view->as;
 
-	return report_say(r, "exact; %% of %s%s %s%s%s%s",
+	return report_say(r, "%s; %% of %s%s %s%s%s%s",
+	                  is_estimated(ops) ? "estimates, ± at 95 %" : "exact",
 	                  r->view->of ? r->view->of : "their threads'", r->view->of ? "," : "",
 	                  wall, as ? "; as " : "", as ? as : "", as ? " has them" : "");
 }
@@ -400,6 +447,7 @@ struct section *section_page_ops(struct report *r, struct error *err)
 		return NULL;
 	struct section *s = new_section(r, &ops, "ops", "Ops");
 	s->subtitle = r->view->as || r->view->of ? report_say(r, "%s; by shape", say_whole(r, &ops))
+	              : is_estimated(&ops)       ? "estimates, by shape"
 	                                         : "exact, by shape";
 	section_page_rows(s, ops.all->rows, ops.all->count, sizeof(*ops.all->rows));
 	return section_end(s, err);

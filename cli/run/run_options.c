@@ -16,6 +16,12 @@ static const char *const callsites[] = { "off", "sampled", "all", NULL }; // enu
 
 static const char *const no_limit[] = { "none", NULL };
 
+enum exact {
+	EXACT_NONE,
+	EXACT_OPS
+};
+static const char *const exact_what[] = { "none", "ops", NULL }; // enum exact
+
 _Static_assert(TRACED_PATTERNS >= OPTION_LIST_MAX, "patterns of --trace");
 
 #define AT(field) offsetof(struct run_options, field)
@@ -95,6 +101,15 @@ static const struct option_spec no_ops = { .name = "no-ops",
 	                                   .offset = AT(no_ops),
 	                                   .help = "record samples only: no ops, no allocations" };
 
+static const struct option_spec exact = {
+	.name = "exact",
+	.argument = "WHAT",
+	.kind = OPTION_CHOICE,
+	.offset = AT(exact),
+	.choices = exact_what,
+	.help = "ops: record every op of PyTorch, whatever that costs (none)"
+};
+
 static const struct option_spec no_agent = {
 	.name = "no-agent",
 	.kind = OPTION_SWITCH,
@@ -139,7 +154,7 @@ static const struct {
 };
 
 #define COLLECTORS_MAX                                                                             \
-	(OP_PROVIDERS_ALL + sizeof(provider_options) / sizeof(provider_options[0]) + 2)
+	(OP_PROVIDERS_ALL + sizeof(provider_options) / sizeof(provider_options[0]) + 3)
 
 static void add_provider(const struct provider *p, struct option_spec *specs, size_t *count)
 {
@@ -159,6 +174,7 @@ static size_t make_collectors(struct option_spec *specs)
 	size_t count = 0;
 
 	specs[count++] = no_ops;
+	specs[count++] = exact;
 	for (size_t i = 0; i < provider_count; i++)
 		add_provider(&providers[i], specs, &count);
 	specs[count++] = no_agent;
@@ -374,6 +390,7 @@ struct recording_options run_options_recording(const struct run_options *options
 		.ops = run_options_ops(options),
 		.malloc = run_options_malloc(options),
 		.waits = is_on(options, provider_get(OP_WAITS)),
+		.exact_ops = options->exact == EXACT_OPS,
 		.count_calls = options->count_calls,
 		.gpu_lines = gpu && options->gpu_lines,
 		.gpu_graph_nodes = gpu && options->gpu_graph_nodes,

@@ -91,7 +91,10 @@ struct op_row {
 	uint64_t untimed;   /* of them, those whose times are known in sum only */
 	uint64_t timeless;  /* of those, the ones of which no time is known */
 	uint64_t left_open; /* of them, those that had not ended */
-	uint64_t marks;     /* instants, not in calls */
+	/* Of them, those that were not recorded: then calls, times, bytes and FLOPs are estimates,
+	   and of calls and total_ns these are the standard errors, at most. 0 in a window. */
+	uint64_t unseen, calls_error, total_error_ns;
+	uint64_t marks; /* instants, not in calls */
 	uint64_t self_ns, total_ns;
 	uint64_t others_ns;  /* of self_ns, in ops that are not of the kind asked for by AS */
 	uint64_t average_ns; /* of all calls whose time is known, those within themselves, too */

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/schedule.h"
 #include "merge/gpu/gpu.h"
+#include "merge/op/op_table.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_slices.h"
 #include "merge/query/spans.h"
@@ -158,7 +159,10 @@ static bool is_kept(const struct profile *p, const struct run_step *step)
 {
 	const struct slices *slices = profile_slices(p);
 	uint64_t kept_ns = slices->cut_ns ? profile_since_start(p, slices->cut_ns) : NEVER;
+	uint64_t whole_ns = profile_op_table(p)->whole_ns; // later on not all ops are there
 
+	if (whole_ns && step->end_ns > profile_since_start(p, whole_ns))
+		return false;
 	return step->calls == 1 && slices->kept && step->end_ns <= kept_ns &&
 	       is_recorded(profile_run(p), step);
 }

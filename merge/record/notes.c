@@ -225,6 +225,20 @@ static void note_parts(struct notes *n, const struct notes_facts *f)
 		          f->background_name, f->background > 1 ? " ..." : "");
 }
 
+static void note_thinned(struct notes *n, const struct notes_facts *f)
+{
+	uint64_t seen = f->torch_calls - f->torch_unseen;
+
+	if (f->torch_unseen)
+		notes_add(
+			n,
+			"PyTorch's ops: %s %% of %s calls were recorded, in groups, as all of them "
+			"would cost more than half of the overhead budget (%g %%): calls and times "
+			"are estimates (±: 95 %% intervals); --exact ops records all",
+			format_percent(seen, f->torch_calls).text,
+			format_count(f->torch_calls).text, f->options->budget_percent);
+}
+
 void notes_at_end(struct notes *n, const struct notes_facts *f)
 {
 	uint64_t lost = f->status->lost_ops;
@@ -238,6 +252,7 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	note_rate(n, f);
 	note_gates(n, f);
 	note_parts(n, f);
+	note_thinned(n, f);
 	if (f->traced)
 		note_trace(n, f);
 	note_others(n, f);

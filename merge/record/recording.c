@@ -120,6 +120,13 @@ static int out_of_memory(struct error *err)
 	return error_set(err, ENOMEM, "could not start");
 }
 
+// What ops may take of the budget, in millionths of the program's time: the half. Samples, stacks
+// of waits, allocations and the collector have the rest.
+static uint32_t ops_allowed(double budget_percent)
+{
+	return (uint32_t)(budget_percent / 2 * 1e4);
+}
+
 static bool wants_ops(const struct recording_options *options)
 {
 	return options->ops || options->malloc || options->waits;
@@ -177,6 +184,7 @@ static int open_session(struct recording *r, struct error *err)
 		.library = r->agent,
 		.stack_bytes = options->stack_bytes,
 		.ops = options->ops,
+		.ops_allowed = options->exact_ops ? 0 : ops_allowed(options->budget_percent),
 		.malloc_bytes = options->malloc ? MALLOC_BYTES : 0,
 		.waits = options->waits,
 		.count_calls = options->count_calls,
@@ -622,7 +630,7 @@ static void tell_prices(struct recording *r)
 
 int recording_finish(struct recording *r, struct error *err)
 {
-	const struct notes_facts facts = {
+	struct notes_facts facts = {
 		.options = &r->options,
 		.status = sampler_status(r->sampler),
 		.recorded = &r->recorder.recorded,
@@ -636,6 +644,7 @@ int recording_finish(struct recording *r, struct error *err)
 
 	if (r->jit_names)
 		jit_names_stop(r->jit_names, &r->notes);
+	profile_count_ops(r->profile, &facts.torch_calls, &facts.torch_unseen);
 	notes_at_end(&r->notes, &facts);
 	r->run.notes = r->notes.text;
 	// The program is over: what this takes is none of its time.

@@ -60,7 +60,8 @@ struct recording_options {
 
 	/* The agent, and what it records. */
 	bool agent;
-	uint32_t ops; /* providers: bits 1 << enum op_provider */
+	uint32_t ops;   /* providers: bits 1 << enum op_provider */
+	bool exact_ops; /* all ops are recorded, whatever that costs */
 	bool malloc, waits, count_calls;
 	bool gpu_lines, gpu_graph_nodes;
 	enum recording_launches launches;

@@ -148,6 +148,27 @@ static bool is_call(const struct op *op)
 	return provider && provider->is_call;
 }
 
+static void drop_detail(struct event_op *op, uint16_t what)
+{
+	op->details++;
+	op->detail &= (uint16_t)~what;
+	if (!--op->detail_count)
+		op->detail = OP_DETAIL_NONE;
+}
+
+static void take_weight(struct event_op *op)
+{
+	op->weight = 1;
+	if (!(op->detail & OP_DETAIL_WEIGHT) || !op->detail_count)
+		return;
+	uint64_t word = op->details[0];
+	op->weight = (double)(uint32_t)word / OP_WEIGHT_ONE;
+	op->window = (uint32_t)(word >> 32);
+	if (op->weight < 1 || !op->window)
+		op->weight = 1;
+	drop_detail(op, OP_DETAIL_WEIGHT);
+}
+
 // What is called is of one kind whoever calls it.
 static void take_callers(struct event_op *op)
 {
@@ -157,10 +178,7 @@ static void take_callers(struct event_op *op)
 		return;
 	op->chain = (uint32_t)op->details[0];
 	op->forward = (uint32_t)(op->details[0] >> 32);
-	op->details++;
-	op->detail &= (uint16_t)~OP_DETAIL_CALLED;
-	if (!--op->detail_count)
-		op->detail = OP_DETAIL_NONE;
+	drop_detail(op, OP_DETAIL_CALLED);
 }
 
 // It says which call this is, not what it is on.
@@ -197,6 +215,7 @@ static bool take_begin(struct op_records *r, const struct record_op_begin *begin
 	const struct op *op = ops_get(r->ops, event->op.op);
 	if (!op)
 		return false;
+	take_weight(&event->op);
 	take_callers(&event->op);
 	take_correlation(&event->op);
 	event->op.domain = op->domain_id;

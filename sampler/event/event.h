@@ -55,6 +55,8 @@ struct event_op {
 	uint64_t stack, caller;
 	uint32_t chain, forward; /* of a RECORD_PYTHON_CHAIN, who calls it, and what it is the
 	                            derivative of; 0: nobody that is known */
+	double weight;           /* it stands for so many: OP_DETAIL_WEIGHT; 1: for itself */
+	uint32_t window;         /* which it was recorded in; 0: all are */
 	bool waits;              /* it is a call of CUDA's that may wait for the GPU */
 	uint32_t correlation;    /* of a CUDA call: base/record_gpu.h; 0: it is none */
 	uint16_t detail, detail_count;

@@ -45,6 +45,9 @@ struct open_op {
 	uint64_t left_ns;   /* when its frame was found to be gone, with no end told; 0: not yet */
 	uint64_t below_ns;  /* of the ops right below it that have ended */
 	bool below_differs; /* from what their ends have told */
+	double weight;      /* as in struct event_op */
+	uint32_t window;    /* the same */
+	double unseen_ns;   /* of those right below it that were not recorded, by estimate */
 	uint64_t address;   /* in the owner's frame, if nothing better is known */
 	uint64_t frame_end; /* where the owner's frame ends, if that is known; else 0 */
 	struct frame caller;

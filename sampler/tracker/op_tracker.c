@@ -15,12 +15,24 @@
  */
 #include "sampler/tracker/op_tracker.h"
 
+#include "base/array.h"
+#include "base/clock.h"
 #include "base/op.h"
 #include "sampler/op/op_site.h"
 #include "sampler/unwind/address_space.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define STALL_NS    (50 * NS_PER_US) // a call that takes so much,
+#define STALL_TIMES 32               // and so many times what others did, has been held up
+#define STALL_CALLS 16               // of which so many are known
+
+void op_tracker_fini(struct op_tracker *t)
+{
+	free(t->usual);
+	t->usual = NULL;
+}
 
 static void give(struct op_tracker *t, const struct op_event *event)
 {
@@ -54,6 +66,8 @@ static struct open_op open_of(const struct thread *thread, const struct event *e
 		.call_stack = op->call ? op->stack : 0,
 		.waits = op->waits,
 		.told = op->told,
+		.weight = op->weight,
+		.window = op->window,
 		.call_return = op->caller,
 		.chain = python_chain_of(&thread->process->python, op->chain),
 		.forward = python_chain_of(&thread->process->python, op->forward),
@@ -246,12 +260,44 @@ static void take_begin(struct op_event *op, const struct thread *thread, const s
 	op->detail = open->detail;
 	op->detail_count = open->detail_count;
 	op->details = open->details;
+	op->weight = open->weight;
+	op->window = open->window;
+	op->unseen_within = open->unseen_ns;
+}
+
+static struct op_usual *usual_of(struct op_tracker *t, uint32_t op)
+{
+	if (!op || !array_reserve(&t->usual, &t->usual_capacity, op))
+		return NULL;
+	for (; t->usual_count < op; t->usual_count++)
+		t->usual[t->usual_count] = (struct op_usual){ 0 };
+	return &t->usual[op - 1];
+}
+
+// A call that stands for others is the only one of them that was held up so: to take each as long
+// would make seconds of a moment in which the thread had no CPU. What is no stall is what most
+// calls have, be it ever so long.
+static void find_stall(struct op_tracker *t, struct op_event *op, uint64_t total)
+{
+	struct op_usual *usual = usual_of(t, op->op);
+	uint64_t most = UINT64_MAX;
+
+	if (!usual)
+		return;
+	if (op->weight > 1 && usual->calls >= STALL_CALLS)
+		most = STALL_TIMES * (usual->ns / usual->calls);
+	most = most < STALL_NS ? STALL_NS : most;
+	op->stall_ns = total > most ? total - most : 0;
+	op->self_stall_ns = op->self_ns > most ? op->self_ns - most : 0;
+	usual->calls++;
+	usual->ns += total - op->stall_ns;
 }
 
 // Total and self time. The end record carries the self time as the agent computed it, which did not
 // know of jumps: an op that was left ended then, and takes no more from the op around it. The self
 // time of either is its total time without the ops right below it.
-static void settle_times(struct op_event *op, const struct open_op *open, struct open_op *around)
+static void settle_times(struct op_tracker *t, struct op_event *op, const struct open_op *open,
+                         struct open_op *around)
 {
 	bool left = open->left_ns && open->left_ns < op->end_ns;
 
@@ -262,10 +308,16 @@ static void settle_times(struct op_event *op, const struct open_op *open, struct
 	uint64_t total = op->end_ns > op->begin_ns ? op->end_ns - op->begin_ns : 0;
 	if (!open->range && (left || open->below_differs))
 		op->self_ns = total > open->below_ns ? total - open->below_ns : 0;
+	find_stall(t, op, total);
 	if (!around)
 		return;
 	around->below_ns += total;
 	around->below_differs |= left;
+	// OPEN stands for others within ops like AROUND, which has taken its own time alone. What
+	// is always recorded has as many like it in the ops that AROUND stands for.
+	if (open->weight > around->weight)
+		around->unseen_ns +=
+			(open->weight - around->weight) * (double)(total - op->stall_ns);
 }
 
 static void give_twin(struct op_tracker *t, struct open_op *open)
@@ -289,6 +341,8 @@ static void take_twin(struct open_op *open, struct op_event *op)
 	if (!twin)
 		return;
 	op->self_ns += twin->self_ns;
+	op->unseen_within += twin->unseen_within;
+	op->self_stall_ns += twin->self_stall_ns;
 	op->self_allocated_bytes += twin->self_allocated_bytes;
 	op->self_freed_bytes += twin->self_freed_bytes;
 	op->devices.self_allocated_bytes += twin->devices.self_allocated_bytes;
@@ -333,7 +387,7 @@ static void end_op(struct op_tracker *t, struct thread *thread, struct open_op *
 	struct open_op *around = find_around(&thread->ops, open);
 
 	take_begin(op, thread, open, around);
-	settle_times(op, open, around);
+	settle_times(t, op, open, around);
 	give_once(t, op, open, around);
 	op_stack_remove(&thread->ops, open);
 }

@@ -11,13 +11,21 @@
 #include "sampler/event/sink.h"
 #include "sampler/task/tasks.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct op_tracker {
 	const struct sampler_sink *sink; /* borrowed */
 	const struct ops *ops;           /* may be NULL */
 	uint64_t unmatched;              /* ends without a begin, begins that found no room */
+	/* [op - 1]: how long its calls took so far, each without its stall. */
+	struct op_usual {
+		uint64_t calls, ns;
+	} * usual;
+	size_t usual_count, usual_capacity;
 };
+
+void op_tracker_fini(struct op_tracker *t);
 
 /* RECORD_OP_BEGIN and RECORD_OP_MARK, of THREAD. */
 void op_tracker_begin(struct op_tracker *t, struct thread *thread, const struct event *event);

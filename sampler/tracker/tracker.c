@@ -51,6 +51,7 @@ void tracker_free(struct tracker *t)
 	peers_free(t->peers);
 	gpu_calls_free(t->gpu);
 	unwinder_free(t->unwinder);
+	op_tracker_fini(&t->ops);
 	tasks_free(t->tasks);
 	free(t);
 }

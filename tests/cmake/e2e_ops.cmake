@@ -84,6 +84,16 @@ add_test(NAME warmup_real CONFIGURATIONS Long COMMAND ${Python3_EXECUTABLE} -B
   ${CMAKE_CURRENT_SOURCE_DIR}/warmup/real.py $<TARGET_FILE:bottleneck> ${TARGETS_DIR})
 set_tests_properties(warmup_real PROPERTIES LABELS long TIMEOUT 1800 RUN_SERIAL ON)
 
+# As PyTorch does for its observers, without it.
+add_library(torch_imitation SHARED torch/imitation.c)
+target_link_libraries(torch_imitation PRIVATE flags m)
+set_target_properties(torch_imitation PROPERTIES OUTPUT_NAME torch_cpu
+  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/imitation)
+add_executable(torch_thinned torch/thinned.c)
+target_link_libraries(torch_thinned PRIVATE flags torch_imitation)
+set(e2e_environment ${e2e_environment} "THINNED_OPS=$<TARGET_FILE:torch_thinned>")
+e2e(e2e_thinned thinned)
+
 # Skipped where no interpreter has PyTorch. They take minutes: ctest -C Long -L long.
 add_library(torch_device_allocator MODULE torch/device_allocator.c)
 list(APPEND e2e_environment "DEVICE_ALLOCATOR=$<TARGET_FILE:torch_device_allocator>")

@@ -39,6 +39,7 @@ struct config config_parse(const char *text)
 		.kernel_only = number(text, "kernel=", 0) != 0,
 		.python_hz = clamp(number(text, "python=", 0), 0, 100000),
 		.ops = clamp(number(text, "ops=", 0), 0, UINT32_MAX),
+		.ops_allowed = clamp(number(text, "opshare=", 0), 0, 1000000),
 		.count_calls = number(text, "calls=", 0) != 0,
 		.waits = number(text, "waits=", 0) != 0,
 		.malloc_bytes = clamp(number(text, "malloc=", 0), 0, 1u << 30),

@@ -2,7 +2,7 @@
 /*
  * What the collector asks of the agent, as words in one variable of the environment:
  *
- *	hz=999,stack=32768,kernel=0,python=999,ops=30,malloc=524288,calls=0,gpu=0,launches=1,waits=1,
+ *	hz=999,stack=32768,kernel=0,python=999,ops=30,opshare=25000,malloc=524288,calls=0,gpu=0,launches=1,waits=1,
  *	pidns=0,filters=0
  *
  * Unknown words are skipped, so that an older agent runs under a newer collector; values out of
@@ -19,14 +19,16 @@ struct config {
 	uint32_t frequency_hz; /* 0: no samples are taken here */
 	uint32_t stack_bytes;  /* a multiple of 8 */
 	bool kernel_only; /* another samples user code: only what ticks in the kernel is reported */
-	uint32_t python_hz;     /* processes with a Python interpreter sample themselves; 0: not for
-	                           that */
-	uint32_t ops;           /* providers that are on: bits 1 << enum op_provider */
-	bool count_calls;       /* of Python functions */
-	bool waits;             /* for locks and other threads */
-	uint32_t malloc_bytes;  /* of allocations for each that is sampled; 0: none are looked at */
-	uint32_t gpu;           /* enum protocol_gpu */
-	uint32_t launches;      /* enum protocol_launches */
+	uint32_t python_hz;    /* processes with a Python interpreter sample themselves; 0: not for
+	                          that */
+	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
+	uint32_t ops_allowed;  /* millionths of the program's time that recording ops may take where
+	                          they can be thinned; 0: all are recorded */
+	bool count_calls;      /* of Python functions */
+	bool waits;            /* for locks and other threads */
+	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
+	uint32_t gpu;          /* enum protocol_gpu */
+	uint32_t launches;     /* enum protocol_launches */
 	uint32_t pid_namespace; /* the collector's: its inode; 0: unknown */
 	uint32_t filters;       /* of system calls that it is under */
 };

@@ -434,12 +434,12 @@ int session_export(const struct session *s, struct error *err)
 
 	namespaces_read(&own);
 	snprintf(config, sizeof(config),
-	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,malloc=%u,calls=%d,gpu=%u,"
+	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,opshare=%u,malloc=%u,calls=%d,gpu=%u,"
 	         "launches=%u,waits=%d,pidns=%u,filters=%u",
 	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
-	         s->options.python_hz, s->options.ops, s->options.malloc_bytes,
-	         s->options.count_calls, s->options.gpu, s->options.launches, s->options.waits,
-	         own.pid, namespaces_read_filters());
+	         s->options.python_hz, s->options.ops, s->options.ops_allowed,
+	         s->options.malloc_bytes, s->options.count_calls, s->options.gpu,
+	         s->options.launches, s->options.waits, own.pid, namespaces_read_filters());
 	if (export_preload(s) && export_sanitizer() && export_injections(s) && export_trace(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)

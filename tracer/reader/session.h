@@ -23,10 +23,11 @@ struct session_options {
 	const char *library;   /* absolute path of libbottleneck-agent.so */
 	uint32_t frequency_hz; /* for the agent */
 	uint32_t stack_bytes;
-	bool kernel_only;   /* user code is sampled from elsewhere */
-	uint32_t python_hz; /* for processes with a Python interpreter; 0: they are none apart */
-	uint32_t ops;       /* providers that are on: bits 1 << enum op_provider */
-	bool count_calls;   /* of Python functions */
+	bool kernel_only;     /* user code is sampled from elsewhere */
+	uint32_t python_hz;   /* for processes with a Python interpreter; 0: they are none apart */
+	uint32_t ops;         /* providers that are on: bits 1 << enum op_provider */
+	uint32_t ops_allowed; /* millionths of the program's time: see tracer/agent/config.h */
+	bool count_calls;     /* of Python functions */
 	const char *const *trace; /* patterns (tracer/agent/trace/pattern.h); borrowed for good */
 	size_t trace_count;
 	bool waits;            /* for locks and other threads */

@@ -152,6 +152,9 @@ void op_thread_end(struct lane *lane);
 /* Whether PROVIDER is wanted, and the agent has somewhere to write. */
 bool op_is_on(enum op_provider provider);
 
+/* Millionths of the program's time that recording may take of ops that can be thinned; 0: any. */
+uint32_t op_allowed(void);
+
 static inline struct op_thread *op_enter(void);
 static inline void op_leave(struct op_thread *t);
 

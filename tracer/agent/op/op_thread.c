@@ -91,6 +91,11 @@ bool op_is_on(enum op_provider provider)
 	return op_agent && op_agent->on && op_agent->config.ops & 1u << provider;
 }
 
+uint32_t op_allowed(void)
+{
+	return op_agent ? op_agent->config.ops_allowed : 0;
+}
+
 // The other threads are not there any more. The one that has forked may still look at its
 // generation: in a hook that a handler has interrupted, or where a new thread is the first to
 // notice.

@@ -7,6 +7,7 @@ agent_provider(torch
     torch_blocks.c
     torch_layout.c
     torch_links.c
+    torch_thin.c
   SECTION
     torch/*.c
     python/torch_modules.c)

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/record.h"
+#include "tracer/agent/cupti/cupti_session.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
@@ -28,6 +29,7 @@
 #include "tracer/agent/rings.h"
 #include "tracer/agent/torch/torch_layout.h"
 #include "tracer/agent/torch/torch_links.h"
+#include "tracer/agent/torch/torch_thin.h"
 
 #include <errno.h>
 #include <link.h>
@@ -41,6 +43,7 @@
 enum torch_kind {
 	TORCH_OP,
 	TORCH_BACKWARD,
+	TORCH_SCRIPT,
 	TORCH_LABEL /* begun by a function that has returned while it is open */
 };
 
@@ -237,8 +240,10 @@ static bool torch_label_place(const struct lane *lane, uint64_t sp, uint64_t *ad
 #define LIBRARY     "libtorch_cpu.so"
 #define STACK_REACH (UINT64_C(1) << 16)
 #define STRAYS      16
+#define BEFORE      2 // words at most before the inputs
 
 #define OWN         static __thread __attribute__((tls_model("initial-exec")))
+#define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 // at::RecordFunctionCallback, the same from 1.13 to 2.15. A start returns a unique_ptr<>, which the
@@ -357,27 +362,50 @@ static inline size_t take_inputs(struct op_thread *t, const void *function, cons
 {
 	if (unlikely(!torch_layout_is_known(&layout)) && !layout.failed)
 		learn(t, function, num_inputs(function));
-	return torch_layout_inputs(&layout, function, values, OP_DETAILS_MAX - 1,
+	return torch_layout_inputs(&layout, function, values, OP_DETAILS_MAX - BEFORE,
 	                           is_convolution(text));
+}
+
+static inline void put_before(struct op_details *d, uint64_t *values, uint16_t kind, uint64_t value)
+{
+	d->kind |= kind;
+	d->count++;
+	d->values--;
+	values[d->values - values] = value;
 }
 
 static inline struct op_details details_of(struct op_thread *t, const void *function,
                                            const struct name *name, enum torch_kind kind,
-                                           uint64_t *values)
+                                           struct torch_taken taken, uint64_t *values)
 {
 	struct op_details d = {
 		.kind = OP_DETAIL_TENSORS,
-		.count = (uint16_t)take_inputs(t, function, name->text, values + 1),
-		.values = values + 1,
+		.count = (uint16_t)take_inputs(t, function, name->text, values + BEFORE),
+		.values = values + BEFORE,
 	};
+	uint64_t origin = torch_origin(t, &layout, function, owner_of(function), kind);
 
-	values[0] = torch_origin(t, &layout, function, owner_of(function), kind);
-	if (values[0]) {
-		d.kind |= OP_DETAIL_CALLED;
-		d.count++;
-		d.values--;
-	}
+	if (origin)
+		put_before(&d, values, OP_DETAIL_CALLED, origin);
+	if (unlikely(taken.window))
+		put_before(&d, values, OP_DETAIL_WEIGHT,
+		           taken.weight | (uint64_t)taken.window << 32);
 	return d;
+}
+
+// Whether the op is to be recorded, and what it stands for. Labels always are.
+static inline bool is_taken(struct op_thread *t, const void *function, enum torch_kind kind,
+                            struct torch_taken *taken)
+{
+	uint32_t caller = 0;
+
+	*taken = (struct torch_taken){ OP_WEIGHT_ONE, 0 };
+	if (kind != TORCH_OP && kind != TORCH_BACKWARD)
+		return true;
+	if (unlikely(torch_thin_is_wanted()))
+		caller = caller_of(t, owner_of(function), kind);
+	*taken = torch_thin_begin((uintptr_t)function, caller);
+	return taken->weight != 0;
 }
 
 static inline uint32_t category_name(struct op_thread *t, const char *category)
@@ -391,16 +419,22 @@ static inline void begin(const void *function, const char *category, enum torch_
 	const char *text = name_of(function);
 	struct op_thread *t = op_enter();
 	uint64_t values[OP_DETAILS_MAX];
+	struct torch_taken taken;
 
 	if (unlikely(!t))
 		return;
 	if (unlikely(__atomic_load_n(&stray_count, __ATOMIC_RELAXED)))
 		end_strays(t);
 	own_number = torch_layout_thread(function);
+	if (unlikely(!is_taken(t, function, kind, &taken))) {
+		op_leave(t);
+		torch_thin_left_out();
+		return;
+	}
 	struct name name = { .provider = OP_TORCH,
 		             .category = category_name(t, category),
 		             .text = text ? text : "" };
-	struct op_details d = details_of(t, function, &name, kind, values);
+	struct op_details d = details_of(t, function, &name, kind, taken, values);
 	struct op_here here = place_of(t, function, hook);
 	if (unlikely(async))
 		ranges_put(&ranges, (uintptr_t)function, t,
@@ -428,7 +462,7 @@ static void *begin_backward(void **result, const void *function)
 static void *begin_script(void **result, const void *function)
 {
 	*result = NULL;
-	begin(function, "script", TORCH_OP, false, OP_HERE());
+	begin(function, "script", TORCH_SCRIPT, false, OP_HERE());
 	return result;
 }
 
@@ -439,7 +473,21 @@ static void *begin_label(void **result, const void *function)
 	return result;
 }
 
-static void end_op(const void *function, void *context)
+// What torch_thin_begin() has taken.
+static void end_taken(const void *function, void *context)
+{
+	struct op_thread *t = op_enter();
+
+	(void)context;
+	if (unlikely(!t))
+		return;
+	bool was_open = op_end_in(t, owner_of(function));
+	op_leave(t);
+	if (likely(was_open))
+		torch_thin_end();
+}
+
+static void end_script(const void *function, void *context)
 {
 	struct op_thread *t = op_enter();
 
@@ -471,15 +519,65 @@ static void end_label(const void *function, void *context)
 
 // One for each kind, so that no op needs to be asked what it is.
 static const struct callback callbacks[] = {
-	{ begin_function, end_op, 1.0, { [FUNCTION] = 1 }, .needs_inputs = 1 },
-	{ begin_backward, end_op, 1.0, { [BACKWARD] = 1 }, .needs_inputs = 1 },
+	{ begin_function, end_taken, 1.0, { [FUNCTION] = 1 }, .needs_inputs = 1 },
+	{ begin_backward, end_taken, 1.0, { [BACKWARD] = 1 }, .needs_inputs = 1 },
 	{ begin_script,
-	  end_op,
+	  end_script,
 	  1.0,
 	  { [TORCHSCRIPT] = 1, [LITE] = 1, [STATIC_OP] = 1, [STATIC_MODEL] = 1 },
 	  .needs_inputs = 1 },
 	{ begin_label, end_label, 1.0, { [USER] = 1 }, .needs_inputs = 1 },
 };
+#define THINNED 2 // the first of them
+
+static void *begin_scout(void **result, const void *function)
+{
+	(void)function;
+	*result = NULL;
+	torch_thin_scout();
+	return result;
+}
+
+static void end_scout(const void *function, void *context)
+{
+	(void)function;
+	(void)context;
+}
+
+static const struct callback scout = {
+	.start = begin_scout,
+	.end = end_scout,
+	.probability = 1.0 / OP_SCOUT_OPS,
+	.scopes = { [FUNCTION] = 1, [BACKWARD] = 1 },
+};
+
+static void (*enable_callback)(uint64_t handle);
+static void (*disable_callback)(uint64_t handle);
+static uint64_t thinned_handles[THINNED], scout_handle;
+
+static void switch_callback(uint64_t handle, bool on)
+{
+	(on ? enable_callback : disable_callback)(handle);
+}
+
+static void switch_record(bool on)
+{
+	for (unsigned i = 0; i < THINNED; i++)
+		switch_callback(thinned_handles[i], on);
+}
+
+static void switch_scout(bool on)
+{
+	switch_callback(scout_handle, on);
+}
+
+// What GPUs do is recorded whole, and each piece of it has the op that has launched it.
+static bool may_thin(void)
+{
+	return !cupti_session_is_live();
+}
+
+static const struct torch_switch own_switches = { switch_record, switch_scout, may_thin };
 
 struct library {
 	uint64_t (*add_callback)(struct callback callback);
@@ -512,6 +610,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 		return 1;
 	library->add_callback = (uint64_t(*)(struct callback))loaded_define(
 		&object, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+	enable_callback = (void (*)(uint64_t))loaded_define(&object, "_ZN2at16reenableCallbackEm");
+	disable_callback = (void (*)(uint64_t))loaded_define(&object, "_ZN2at15disableCallbackEm");
 	return 1;
 }
 
@@ -532,8 +632,17 @@ static void attach(const struct library *library)
 		op_say("PyTorch's ops are not recorded: its version is older than 1.13, or unknown");
 		return;
 	}
-	for (unsigned i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++)
-		library->add_callback(callbacks[i]);
+	bool thins = enable_callback && disable_callback && op_allowed();
+	if (thins) {
+		scout_handle = library->add_callback(scout);
+		switch_scout(false);
+		torch_thin_start(&own_switches, op_allowed());
+	}
+	for (unsigned i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++) {
+		uint64_t handle = library->add_callback(callbacks[i]);
+		if (i < THINNED)
+			thinned_handles[i] = handle;
+	}
 }
 
 static void look(void)
@@ -566,4 +675,8 @@ static void look_when_asked(const char *symbol)
 	look();
 }
 
-const struct agent_provider torch_provider = { .start = start, .look = look_when_asked };
+const struct agent_provider torch_provider = {
+	.start = start,
+	.look = look_when_asked,
+	.fork = torch_thin_fork,
+};
