@@ -95,6 +95,13 @@ uint64_t op_stack_return(const struct op_stack *s, uint64_t stack, size_t *hint)
 	return found;
 }
 
+// An op that was recorded although others like it are not is no more in the stacks of samples than
+// those are.
+static bool is_shown(const struct open_op *op)
+{
+	return !op->left_ns && !op->window;
+}
+
 bool op_stack_waits(const struct op_stack *s)
 {
 	for (size_t i = s->count; i > 0; i--)
@@ -108,7 +115,7 @@ uint64_t op_stack_key(const struct op_stack *s)
 	uint64_t key = 0;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (!s->ops[i].left_ns)
+		if (is_shown(&s->ops[i]))
 			key = hash_pair(key, s->ops[i].op);
 	return key;
 }
@@ -118,7 +125,7 @@ size_t op_stack_list(const struct op_stack *s, struct frame *frames, size_t max)
 	size_t count = 0;
 
 	for (size_t i = s->count; i > 0 && count < max; i--)
-		if (!s->ops[i - 1].left_ns)
+		if (is_shown(&s->ops[i - 1]))
 			frames[count++] =
 				(struct frame){ .address = s->ops[i - 1].op, .kind = FRAME_OP };
 	return count;
@@ -270,7 +277,7 @@ static size_t find_places(const struct op_stack *s, const struct frame *frames, 
 
 	for (size_t i = 0; i < s->count && found < OP_STACK_MAX; i++) {
 		const struct open_op *op = &s->ops[i];
-		size_t owner = op->left_ns ? count : find_place(s, op, frames, sps, count, hint);
+		size_t owner = !is_shown(op) ? count : find_place(s, op, frames, sps, count, hint);
 		if (owner == count)
 			continue;
 		// Within one call of the interpreter an op that began later stands further in.
