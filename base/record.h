@@ -205,9 +205,10 @@ enum op_flags {
 };
 
 /* What the numbers behind a BEGIN or a MARK are. Stored in profile files: append only. */
-#define OP_WEIGHT_ONE (UINT32_C(1) << 16)
-#define OP_SCOUT_OPS  64  /* one op in so many, at random, is noticed where none is recorded, */
-#define OP_WINDOW_OPS 512 /* and so many are recorded in a row: tracer/agent/torch/torch_thin.h */
+#define OP_WEIGHT_ONE    (UINT32_C(1) << 16)
+#define OP_WINDOW_OF_ONE UINT32_MAX /* each by itself, whatever the others are */
+#define OP_SCOUT_OPS     64  /* one op in so many, at random, is noticed where none is recorded, */
+#define OP_WINDOW_OPS    512 /* and so many are recorded in a row: tracer/agent/torch/torch_thin.h */
 
 enum op_detail {
 	OP_DETAIL_NONE = 0,
@@ -223,8 +224,8 @@ enum op_detail {
 	OP_DETAIL_PYTHON = 1 << 9, /* a function of Python's, which the last of those has called */
 	/*
 	 * After a word, before that of OP_DETAIL_CALLED: not all ops of its kind are recorded, and
-	 * this one stands for so many, in units of 1 / OP_WEIGHT_ONE (below); above it the number
-	 * of the group of ops that were recorded in a row.
+	 * this one stands for so many, in units of 1 / OP_WEIGHT_ONE; above it the number of the
+	 * group of ops that were recorded in a row, or OP_WINDOW_OF_ONE.
 	 */
 	OP_DETAIL_WEIGHT = 1 << 10
 };

@@ -107,7 +107,7 @@ static const struct option_spec exact = {
 	.kind = OPTION_CHOICE,
 	.offset = AT(exact),
 	.choices = exact_what,
-	.help = "ops: record every op of PyTorch, whatever that costs (none)"
+	.help = "ops: record every op of PyTorch and BLAS, whatever that costs (none)"
 };
 
 static const struct option_spec no_agent = {

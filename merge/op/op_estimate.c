@@ -6,14 +6,19 @@
 #include <math.h>
 #include <stdbool.h>
 
+// What windows have of calls is whole: of f calls more than a whole number on average, that varies
+// by f (1 - f), of which this is the mean. Few windows may happen to have the same of a rare op.
+#define ROUNDING (1.0 / 6)
+
 static double square(double x)
 {
 	return x * x;
 }
 
-// WEIGHT: of a window that has the part's sum. FOLLOWS: it is right behind the one before, or else
-// there was nothing in one between them.
-static void close_part(struct op_estimate_part *p, double weight, bool is_first, bool follows)
+// WEIGHT: of a window that has the part's sum; ONE: what one call is of it. FOLLOWS: it is right
+// behind the one before, or else there was nothing in one between them.
+static void close_part(struct op_estimate_part *p, double weight, double one, bool is_first,
+                       bool follows)
 {
 	double scaled = sqrt(weight * (weight - 1)) * p->sum;
 	// Of the ops between this window and the one before the scout has seen so many.
@@ -23,6 +28,7 @@ static void close_part(struct op_estimate_part *p, double weight, bool is_first,
 		p->steps += follows ? square(scaled - p->last) : square(scaled) + square(p->last);
 	if (seen > 0)
 		p->between += square((weight - 1) * p->sum) / seen;
+	p->between += weight * (weight - 1) * square(one) * ROUNDING;
 	p->last = scaled;
 	p->sum = 0;
 }
@@ -33,13 +39,19 @@ void op_estimate_close(struct op_estimate *e)
 
 	if (!e->window || e->window == e->last)
 		return;
-	close_part(&e->calls, e->weight, is_first, follows);
-	close_part(&e->ns, e->weight, is_first, follows);
+	double one_ns = e->calls.sum > 0 ? e->ns.sum / e->calls.sum : 0;
+	close_part(&e->calls, e->weight, 1, is_first, follows);
+	close_part(&e->ns, e->weight, one_ns, is_first, follows);
 	e->last = e->window;
 }
 
 void op_estimate_add(struct op_estimate *e, uint32_t window, double weight, double calls, double ns)
 {
+	if (window == OP_WINDOW_OF_ONE) {
+		e->calls.between += weight * (weight - 1) * square(calls);
+		e->ns.between += weight * (weight - 1) * square(ns);
+		return;
+	}
 	if (!e->window)
 		e->first = window;
 	else if (e->window != window)

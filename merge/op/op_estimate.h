@@ -7,7 +7,7 @@
  * one window to the next (Wolter, Introduction to Variance Estimation, 2nd edition, 8.2: estimator
  * v2 for systematic samples; where each call stands for W, one in W of all windows is there). What
  * lies between two windows is itself counted by sampling, one op in OP_SCOUT_OPS, whose error is
- * added. One thread at a time.
+ * added, and that of rounding. One thread at a time.
  */
 #pragma once
 
@@ -28,7 +28,8 @@ struct op_estimate {
 	struct op_estimate_part calls, ns;
 };
 
-/* CALLS, which take NS and stand for WEIGHT each, were recorded in WINDOW. */
+/* CALLS, which take NS and stand for WEIGHT each, were recorded in WINDOW (OP_WINDOW_OF_ONE: each by
+   itself, of which the variance is W (W - 1) x^2). */
 void op_estimate_add(struct op_estimate *e, uint32_t window, double weight, double calls,
                      double ns);
 

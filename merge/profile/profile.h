@@ -155,8 +155,9 @@ void profile_set_codes(struct profile *p, const struct codes *codes);
 void profile_add_op(struct profile *p, const struct op_event *event);
 void profile_add_op_count(struct profile *p, const struct op_count_event *event);
 
-/* Calls of PyTorch's ops, and how many of them were not recorded. */
-void profile_count_ops(const struct profile *p, uint64_t *calls, uint64_t *unseen);
+/* Calls of PROVIDER's ops, and how many of them were not recorded. */
+void profile_count_ops(const struct profile *p, enum op_provider provider, uint64_t *calls,
+                       uint64_t *unseen);
 
 void profile_add_python_name(struct profile *p, const struct python_name_event *event);
 

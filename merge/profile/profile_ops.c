@@ -202,13 +202,14 @@ void profile_add_op(struct profile *p, const struct op_event *event)
 	profile_note_time(p, event->end_ns);
 }
 
-void profile_count_ops(const struct profile *p, uint64_t *calls, uint64_t *unseen)
+void profile_count_ops(const struct profile *p, enum op_provider provider, uint64_t *calls,
+                       uint64_t *unseen)
 {
 	*calls = *unseen = 0;
 	for (uint32_t i = 0; i < p->op_table.count; i++) {
 		const struct op_entry *entry = &p->op_table.entries[i];
 		const struct op *op = profile_op(p, entry->key.op);
-		if (!op || op->provider != OP_TORCH)
+		if (!op || op->provider != provider)
 			continue;
 		*calls += entry->sums.calls;
 		*unseen += entry->sums.unseen;

@@ -3,8 +3,10 @@
 
 #include "base/error.h"
 #include "base/format.h"
+#include "base/op.h"
 #include "base/record.h"
 #include "base/rung.h"
+#include "merge/profile/profile.h"
 #include "merge/record/recorded.h"
 #include "merge/record/recording.h"
 #include "merge/record/traced.h"
@@ -227,16 +229,24 @@ static void note_parts(struct notes *n, const struct notes_facts *f)
 
 static void note_thinned(struct notes *n, const struct notes_facts *f)
 {
-	uint64_t seen = f->torch_calls - f->torch_unseen;
+	char whose[256] = "";
+	uint64_t calls, unseen;
 
-	if (f->torch_unseen)
-		notes_add(
-			n,
-			"PyTorch's ops: %s %% of %s calls were recorded, in groups, as all of them "
-			"would cost more than half of the overhead budget (%g %%): calls and times "
-			"are estimates (±: 95 %% intervals); --exact ops records all",
-			format_percent(seen, f->torch_calls).text,
-			format_count(f->torch_calls).text, f->options->budget_percent);
+	for (int provider = 1; provider < OP_PROVIDERS; provider++) {
+		size_t used = strlen(whose);
+		profile_count_ops(f->profile, (enum op_provider)provider, &calls, &unseen);
+		if (unseen)
+			snprintf(whose + used, sizeof(whose) - used, "%s%s (%s %% of %s calls)",
+			         used ? ", " : "", op_provider_name((enum op_provider)provider),
+			         format_percent(calls - unseen, calls).text,
+			         format_count(calls).text);
+	}
+	if (*whose)
+		notes_add(n,
+		          "ops recorded in part: %s; all of them would cost more than half of the "
+		          "overhead budget (%g %%). Their calls and times are estimates (±: 95 %% "
+		          "intervals); --exact ops records all",
+		          whose, f->options->budget_percent);
 }
 
 void notes_at_end(struct notes *n, const struct notes_facts *f)

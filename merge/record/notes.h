@@ -25,7 +25,7 @@ struct notes_facts {
 	const struct sampler_status *status;
 	const struct recorded *recorded;
 	uint64_t recorded_ns;
-	uint64_t torch_calls, torch_unseen; /* profile_count_ops() */
+	const struct profile *profile;
 	uint32_t others_hz;          /* the rate for programs that do not sample themselves */
 	const struct traced *traced; /* NULL: the agent was not in the program */
 	uint32_t background;         /* processes that go on */

@@ -630,7 +630,7 @@ static void tell_prices(struct recording *r)
 
 int recording_finish(struct recording *r, struct error *err)
 {
-	struct notes_facts facts = {
+	const struct notes_facts facts = {
 		.options = &r->options,
 		.status = sampler_status(r->sampler),
 		.recorded = &r->recorder.recorded,
@@ -640,11 +640,11 @@ int recording_finish(struct recording *r, struct error *err)
 		.background = r->background,
 		.background_name = r->background_name,
 		.broken = &r->broken,
+		.profile = r->profile,
 	};
 
 	if (r->jit_names)
 		jit_names_stop(r->jit_names, &r->notes);
-	profile_count_ops(r->profile, &facts.torch_calls, &facts.torch_unseen);
 	notes_at_end(&r->notes, &facts);
 	r->run.notes = r->notes.text;
 	// The program is over: what this takes is none of its time.

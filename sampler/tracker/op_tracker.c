@@ -315,9 +315,11 @@ static void settle_times(struct op_tracker *t, struct op_event *op, const struct
 	around->below_differs |= left;
 	// OPEN stands for others within ops like AROUND, which has taken its own time alone. What
 	// is always recorded has as many like it in the ops that AROUND stands for.
-	if (open->weight > around->weight)
-		around->unseen_ns +=
-			(open->weight - around->weight) * (double)(total - op->stall_ns);
+	double unseen = open->weight - around->weight;
+	if (open->window == OP_WINDOW_OF_ONE)
+		unseen = (open->weight - 1) * around->weight;
+	if (unseen > 0)
+		around->unseen_ns += unseen * (double)(total - op->stall_ns);
 }
 
 static void give_twin(struct op_tracker *t, struct open_op *open)

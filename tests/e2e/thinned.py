@@ -15,8 +15,8 @@ FIRST = 32768
 
 
 class Thinned(Case):
-    def rows(self, *options, steps=STEPS, threads=1):
-        done = self.profile_run([PROGRAM, str(steps), str(threads)], *options)
+    def rows(self, *options, steps=STEPS, threads=1, longer=1):
+        done = self.profile_run([PROGRAM, str(steps), str(threads), str(longer)], *options)
         self.assertEqual(done.status, 0, done.err)
         truth = {name: (int(calls), int(ns)) for name, calls, ns in
                  (line.split() for line in done.out.decode().splitlines())}
@@ -41,22 +41,22 @@ class Thinned(Case):
             with self.subTest(op=name, row=row, truth=ns):
                 self.assertLess(row["total_ns"] - ns, ERRORS * row["total_error_ns"] + 0.1 * ns)
         calls = sum(row["calls"] for row in rows.values())
-        seen = calls - sum(row["unrecorded_calls"] for row in rows.values())
-        self.assertGreater(seen, FIRST)
+        seen = calls - sum(row["unrecorded_calls"] + row["untimed_calls"] for row in rows.values())
+        self.assertGreater(seen + sum(row["untimed_calls"] for row in rows.values()), FIRST)
         self.assertLess(seen, calls / 2)
         # What few of the many calls tell is not far off: within some per cent.
         self.assertLess(rows["aten::copy_"]["calls_error"], 0.1 * truth["aten::copy_"][0])
         # What the program has named itself is never left out.
         self.assertEqual((rows["step"]["calls"], rows["step"]["unrecorded_calls"]), (STEPS, 0))
-        self.assertRegex(done.report, r"PyTorch's ops: [\d.]+ % of [\d,]+ calls were recorded")
+        self.assertRegex(done.report, r"recorded in part: torch \([\d.]+ % of [\d,]+ calls\)")
 
     def test_self_time_of_what_holds_them(self):
-        _, _, rows = self.rows()
+        # So long that rings do not fill: what is only counted there is in one sum and not in others.
+        _, _, rows = self.rows(steps=STEPS // 4, longer=20)
         within = sum(rows[name]["total_ns"] for name in ("aten::linear", "aten::copy_", "aten::rare",
                                                          "AddmmBackward0"))
         step = rows["step"]
-        # Of the time in steps, what is in no op is the loop alone, and what hooks take beside them.
-        self.assertLess(abs(step["total_ns"] - within - step["self_ns"]), 0.02 * step["total_ns"])
+        self.assertLess(abs(step["total_ns"] - within - step["self_ns"]), 0.1 * step["total_ns"])
         linear, addmm = rows["aten::linear"], rows["aten::addmm"]
         self.assertLess(linear["self_ns"], 0.8 * linear["total_ns"])
         self.assertLess(abs(addmm["self_ns"] - addmm["total_ns"]), 0.01 * addmm["total_ns"])

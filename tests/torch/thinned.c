@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * thinned STEPS [THREADS]: small ops in each thread, as a training loop of PyTorch has them. Prints
- * "NAME CALLS NS" for each: what they took in all, by its own clock.
+ * thinned STEPS [THREADS [LONGER]]: small ops in each thread, as a training loop of PyTorch has
+ * them. Prints "NAME CALLS NS" for each: what they took in all, by its own clock.
  */
 #include "tests/torch/imitation.h"
 
@@ -25,6 +25,7 @@ static struct {
 	uint64_t calls, ns;
 } totals[KINDS];
 static unsigned long steps;
+static unsigned longer = 1;          // so many times as long
 static __thread unsigned long turns; // each op takes as long as any other time it is called
 
 static uint64_t now_ns(void)
@@ -37,7 +38,7 @@ static uint64_t now_ns(void)
 
 static void work(unsigned rounds)
 {
-	for (unsigned i = 0; i < rounds; i++)
+	for (unsigned i = 0; i < rounds * longer; i++)
 		__asm__ volatile("" : : "r"(turns++) : "memory");
 }
 
@@ -85,7 +86,8 @@ int main(int argc, char **argv)
 	pthread_t others[16];
 
 	steps = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
-	if (threads < 1 || threads > 16)
+	longer = argc > 3 ? (unsigned)atoi(argv[3]) : 1;
+	if (threads < 1 || threads > 16 || !longer)
 		return 2;
 	for (int i = 1; i < threads; i++)
 		if (pthread_create(&others[i], NULL, run, NULL))

@@ -392,7 +392,7 @@ struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uin
 {
 	struct detour_alias *alias = detour_resolve(&blas_detour, &index);
 	struct stub *stub = &stubs[index];
-	uint64_t shape[SHAPE_MAX + 2]; // and who calls
+	uint64_t shape[SHAPE_MAX + 3]; // and who calls, and what it stands for
 	struct detour_way way = { NULL, -1 };
 
 	way.target = unlikely(alias) ? take_target(alias, frame)
@@ -404,12 +404,19 @@ struct detour_way blas_begin(uint64_t index, struct detour_call *call, const uin
 	    (stub->work && is_query(stub, call, frame)) ||
 	    !op_is_on(stub->lapack ? OP_LAPACK : OP_BLAS))
 		return way;
-	uint16_t count = read_shape(stub, call, frame, shape);
-	struct op_details details = { OP_DETAIL_SHAPE, count, shape };
 	struct op_thread *t = op_enter();
 	if (!t)
 		return way;
+	uint32_t weight = stub->lapack ? 1 : op_thin(&t->thin, op_allowed() / 2);
+	if (!weight) {
+		op_leave(t);
+		return way;
+	}
+	uint16_t count = read_shape(stub, call, frame, shape);
+	struct op_details details = { OP_DETAIL_SHAPE, count, shape };
 	python_callers_tell(t, &details, shape);
+	if (unlikely(weight > 1))
+		op_weigh(&details, shape, weight);
 	uint32_t name = detour_known(&stub->known, t);
 	detour_open(t, (enum detour_rank)stub->rank, name ? name : find_name(t, index), frame,
 	            details.count ? &details : NULL);

@@ -24,6 +24,7 @@
 #define SITE_STACK  8192
 #define AHEAD       256 // of the ring's place: two ops
 #define EMPTIES     16
+#define STALL_NS    (50 * NS_PER_US)
 #define EMPTIES_NS  NS_PER_MS // from one set of them to the next of the same thread, at least
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -78,13 +79,21 @@ static void count(struct op_thread *t, uint32_t name, const struct op_counts *co
 		names_count(&op_names, name, counts);
 }
 
-static void count_call(struct op_thread *t, uint32_t name, uint64_t total_ns, uint64_t self_ns,
-                       bool within_itself)
+// A call that took NS, and CALLS - 1 that were not seen: those were not held up as this one may
+// have been.
+static uint64_t of_all(uint32_t calls, uint64_t ns)
 {
-	const struct op_counts counts = { .calls = 1,
-		                          .total_ns = within_itself ? 0 : total_ns,
-		                          .sum_ns = total_ns,
-		                          .self_ns = self_ns };
+	return ns + (calls - 1) * (ns < STALL_NS ? ns : STALL_NS);
+}
+
+static void count_calls(struct op_thread *t, uint32_t name, uint32_t calls, uint64_t total_ns,
+                        uint64_t self_ns, bool within_itself)
+{
+	uint64_t sum_ns = of_all(calls, total_ns);
+	const struct op_counts counts = { .calls = calls,
+		                          .total_ns = within_itself ? 0 : sum_ns,
+		                          .sum_ns = sum_ns,
+		                          .self_ns = of_all(calls, self_ns) };
 
 	count(t, name, &counts);
 }
@@ -220,6 +229,16 @@ INLINE bool write_begin(struct op_thread *t, uint16_t type, uint16_t flags, uint
 	return true;
 }
 
+void op_weigh(struct op_details *d, uint64_t *values, uint32_t weight)
+{
+	for (uint16_t i = d->count; i > 0; i--)
+		((volatile uint64_t *)values)[i] = values[i - 1];
+	values[0] = (uint64_t)weight * OP_WEIGHT_ONE | (uint64_t)OP_WINDOW_OF_ONE << 32;
+	d->kind |= OP_DETAIL_WEIGHT;
+	d->count++;
+	d->values = values;
+}
+
 static void owe_end(struct op_thread *t)
 {
 	t->room -= OWED_BYTES;
@@ -277,6 +296,13 @@ INLINE void open_op(struct op_open *open, uint64_t now, uint32_t name, uint32_t 
 	open->owner = owner;
 }
 
+static __attribute__((noinline)) uint32_t calls_of(const struct op_details *d)
+{
+	uint64_t weight = d && d->kind & OP_DETAIL_WEIGHT ? (uint32_t)d->values[0] : OP_WEIGHT_ONE;
+
+	return (uint32_t)((weight + OP_WEIGHT_ONE / 2) / OP_WEIGHT_ONE);
+}
+
 // LEVEL: of the op that begins.
 INLINE void begin(struct op_thread *t, uint32_t owner, uint32_t level, uint32_t name,
                   struct op_here here, const struct op_details *d)
@@ -290,6 +316,8 @@ INLINE void begin(struct op_thread *t, uint32_t owner, uint32_t level, uint32_t 
 	open->written = name && write_begin(t, RECORD_OP_BEGIN, 0, now, name, here, d);
 	if (likely(open->written))
 		owe_end(t);
+	else
+		open->calls = calls_of(d);
 }
 
 // Deeper than is kept: counted only.
@@ -411,8 +439,8 @@ INLINE void close_op(struct op_thread *t, const struct op_open *open, struct op_
 	}
 	if (unlikely(!open->written)) {
 		if (open->name)
-			count_call(t, open->name, total, total - open->below_ns,
-			           is_within_itself(t, open));
+			count_calls(t, open->name, open->calls, total, total - open->below_ns,
+			            is_within_itself(t, open));
 		return;
 	}
 	t->lane->owed -= OWED_BYTES;
@@ -555,7 +583,7 @@ void op_range_end(struct op_thread *t, struct op_range range)
 		end = take(t, END_BYTES);
 	if (!end) {
 		if (range.name)
-			count_call(t, range.name, now - range.begin_ns, 0, false);
+			count_calls(t, range.name, 1, now - range.begin_ns, 0, false);
 		return;
 	}
 	*end = (struct record_op_end){ .begin_ns = range.begin_ns,
@@ -579,7 +607,7 @@ void op_mark(struct op_thread *t, uint32_t name, struct op_here here, const stru
 void op_count(struct op_thread *t, uint32_t name, uint64_t total_ns)
 {
 	if (name)
-		count_call(t, name, total_ns, 0, false);
+		count_calls(t, name, 1, total_ns, 0, false);
 }
 
 void op_count_timeless(struct op_thread *t, uint32_t name)

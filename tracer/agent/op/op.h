@@ -27,6 +27,7 @@
 #pragma once
 
 #include "tracer/agent/op/names.h"
+#include "tracer/agent/op/thin.h"
 #include "tracer/agent/stopwatch.h"
 
 #include <stdbool.h>
@@ -82,6 +83,10 @@ void op_use_devices(uint64_t allocated, uint64_t freed);
 /* The calling thread's, where the malloc provider counts; NULL: nothing so far. */
 extern __thread struct op_memory *op_memory __attribute__((tls_model("initial-exec")));
 
+/* D, of an op that is to begin, stands for WEIGHT calls. VALUES, which D's are, has room for one
+   more. */
+void op_weigh(struct op_details *d, uint64_t *values, uint32_t weight);
+
 struct op_open {
 	uint64_t begin_ns;
 	uint64_t from_ns;  /* where the time begins that it takes from the op around it */
@@ -92,6 +97,7 @@ struct op_open {
 	uint32_t name;
 	uint32_t owner; /* see op_begin_in() */
 	uint32_t level; /* how many of the same owner are open below */
+	uint32_t calls; /* of one that was not written: how many it stands for */
 	bool written;
 } __attribute__((aligned(64)));
 
@@ -119,6 +125,7 @@ struct op_thread {
 	uint64_t full_until_ns; /* nobody looks for room before */
 	struct stopwatch watch;
 	uint64_t emptied_ns;            /* when OP_EMPTY was made last */
+	struct op_thin thin;            /* of calls that hold no others */
 	struct op_twin twins[OP_TWINS]; /* [name % OP_TWINS] */
 	struct op_cached cache[OP_CACHE];
 	struct op_open open[OP_DEPTH_MAX];
