@@ -30,6 +30,23 @@
 #define PROTOCOL_AGENT_LIBRARY "libbottleneck-agent.so"
 
 /*
+ * What a process is called in that runs already, once it has loaded the agent: with the texts that
+ * the environment would have had. By enum protocol_join it says what has come of it. The second one
+ * ends that, in a process that goes on: 0, or not 0 if threads stay in hooks; then all that the
+ * agent has stays mapped, idle.
+ */
+#define PROTOCOL_JOIN "bottleneck_agent_join"   /* int (const char *directory, const char *config) \
+	                                         */
+#define PROTOCOL_LEAVE "bottleneck_agent_leave" /* int (void) */
+
+enum protocol_join {
+	PROTOCOL_JOINED,
+	PROTOCOL_JOIN_BUSY,  /* an agent is at work already */
+	PROTOCOL_JOIN_FAILED /* this C library lacks what the agent needs, or it was stopped for
+	                        good */
+};
+
+/*
  * Where a program may take no more address space than this (RLIMIT_AS, ulimit -v), the agent, whose
  * image alone takes 27 MB of it, is not loaded.
  */

@@ -118,6 +118,13 @@ void providers_end(void)
 			agent_providers[i]->end();
 }
 
+void providers_leave(void)
+{
+	for (unsigned i = COUNT; i-- > 0;)
+		if (agent_providers[i]->leave)
+			agent_providers[i]->leave();
+}
+
 const struct agent_provider *providers_in_front(const char *name)
 {
 	for (unsigned i = 0; i < COUNT; i++) {

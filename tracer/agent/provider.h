@@ -57,6 +57,12 @@ struct agent_provider {
 	void (*end)(void);
 
 	/*
+	 * The agent leaves a process that goes on: what calls into it from elsewhere is taken
+	 * back. Beside running threads; not for handlers.
+	 */
+	void (*leave)(void);
+
+	/*
 	 * An OBJECT has come, which INFO describes: before its code is called, mostly. The loader's
 	 * lock is held. Possibly before start().
 	 */
@@ -98,6 +104,7 @@ void providers_before_action(void);
 void providers_before_traced(void);
 void providers_exit(void);
 void providers_end(void);
+void providers_leave(void);
 
 /* The one that stands in front of functions whose names begin as NAME does; NULL: nobody. */
 const struct agent_provider *providers_in_front(const char *name);

@@ -153,6 +153,16 @@ void op_start_child_later(struct agent *a);
 /* No hook gets in any more: the agent is about to be off. */
 void op_stop(void);
 
+/*
+ * The agent leaves a process that goes on, after op_stop(): takes back the names and what threads
+ * have, but for a page of each, at which hooks look that are called nevertheless. False, and then
+ * nothing is done, if a thread stays in a hook. Waits for a moment.
+ */
+bool op_withdraw(struct agent *a);
+
+/* This process has just been forked from one that was joined late: nothing is collected in it. */
+void op_stop_child(struct agent *a);
+
 /* The thread whose lane this is ends: what is open is closed (OP_LEFT_OPEN). */
 void op_thread_end(struct lane *lane);
 

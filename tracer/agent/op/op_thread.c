@@ -11,6 +11,7 @@
 #include "tracer/agent/sample/threads.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,11 @@
 #define YIELDS   50
 #define PATIENCE (YIELDS + 2000) // 200 ms and more
 
+// Generations that no process has: what op_witness says when the agent is off, and what threads
+// keep from a time when the agent was there.
+#define NOBODY UINT32_MAX
+#define LEFT   (UINT32_MAX - 1)
+
 // Of ops that find no room, those that pass between two tries for some: more and more.
 #define AGAIN_FIRST 64
 #define AGAIN_LAST  4096
@@ -40,6 +46,7 @@ static OWN bool ended;
 static OWN uint32_t unseen; // there was no room for this thread: ops that pass until it asks again
 static OWN uint32_t passed; // since it asked
 static OWN bool lent;       // the thread's lane: op_take_lane()
+static OWN struct op_thread *spare; // what the thread has kept: LEFT
 
 struct agent *op_agent;
 struct names op_names;
@@ -72,7 +79,8 @@ void op_start(struct agent *a)
 	static uint32_t otherwise[2];
 
 	threads_use_ops(&ops_of_threads);
-	op_witness = map_witness();
+	if (!op_witness)
+		op_witness = map_witness();
 	if (!op_witness)
 		op_witness = otherwise;
 	*op_witness = ++generation;
@@ -82,8 +90,8 @@ void op_start(struct agent *a)
 
 void op_stop(void)
 {
-	if (op_witness)
-		*op_witness = 0; // all enter slowly now
+	if (op_witness) // all enter slowly now
+		__atomic_store_n(op_witness, NOBODY, __ATOMIC_SEQ_CST);
 }
 
 bool op_is_on(enum op_provider provider)
@@ -155,6 +163,11 @@ static struct op_thread *map_thread(struct lane *lane)
 {
 	if (lane->ops)
 		return lane->ops;
+	if (spare) {
+		lane->ops = spare;
+		spare = NULL;
+		return lane->ops;
+	}
 	void *memory = mmap(NULL, sizeof(struct op_thread), PROT_READ | PROT_WRITE,
 	                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory != MAP_FAILED)
@@ -277,6 +290,54 @@ void op_start_child_later(struct agent *a)
 	op_witness[0] = op_witness[STARTED] = 0;
 }
 
+// What each thread has done before is seen from here, and what is done from here it will see.
+static bool meet_all_threads(void)
+{
+	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
+}
+
+static bool has_one_inside(const struct rings *r)
+{
+	for (uint32_t i = 0; i < r->lane_count; i++)
+		if (r->lanes[i].ops &&
+		    __atomic_load_n(&((struct op_thread *)r->lanes[i].ops)->inside,
+		                    __ATOMIC_ACQUIRE))
+			return true;
+	return false;
+}
+
+bool op_withdraw(struct agent *a)
+{
+	if (!meet_all_threads())
+		return false;
+	for (int i = 0; has_one_inside(&a->rings); i++) {
+		if (i == PATIENCE)
+			return false;
+		give_way(i);
+	}
+	for (uint32_t i = 0; i < a->rings.lane_count; i++) {
+		struct op_thread *t = a->rings.lanes[i].ops;
+		a->rings.lanes[i].ops = NULL;
+		if (!t)
+			continue;
+		t->lane = NULL;
+		t->generation = LEFT;
+		madvise((char *)t + PAGE, sizeof(*t) - PAGE, MADV_DONTNEED);
+	}
+	names_abandon(&op_names);
+	op_forget_sites();
+	return true;
+}
+
+void op_stop_child(struct agent *a)
+{
+	loader_fork();
+	a->on = false;
+	op_stop();
+	rings_detach(&a->rings);
+	names_detach(&op_names);
+}
+
 static bool is_noticed(void)
 {
 	return __atomic_load_n(op_witness, __ATOMIC_ACQUIRE) == generation;
@@ -301,6 +362,8 @@ static void notice_fork(void)
 {
 	if (!is_noticed())
 		start_once();
+	if (op_own && op_own->generation == LEFT)
+		spare = op_own;
 	if (op_own && op_own->generation != generation)
 		op_own = NULL; // another thread has noticed it
 }

@@ -158,7 +158,8 @@ void threads_start(struct agent *a, bool traced)
 {
 	agent = a;
 	hushed = traced;
-	have_key = pthread_key_create && pthread_key_create(&end_key, end) == 0;
+	if (!have_key) // else the agent has been here before
+		have_key = pthread_key_create && pthread_key_create(&end_key, end) == 0;
 	// Another samples user code: this one begins like a forked child.
 	if (!agent_tells(a)) {
 		if (agent_samples(a) && !traced)

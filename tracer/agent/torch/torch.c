@@ -551,9 +551,18 @@ static const struct callback scout = {
 	.scopes = { [FUNCTION] = 1, [BACKWARD] = 1 },
 };
 
+#define CALLBACKS (sizeof(callbacks) / sizeof(callbacks[0]))
+
+static struct {
+	int there; // atomic
+	void (*remove)(uint64_t handle);
+	uint64_t handles[CALLBACKS];
+	uint64_t scout;
+	bool thins;
+} attached;
+
 static void (*enable_callback)(uint64_t handle);
 static void (*disable_callback)(uint64_t handle);
-static uint64_t thinned_handles[THINNED], scout_handle;
 
 static void switch_callback(uint64_t handle, bool on)
 {
@@ -563,12 +572,12 @@ static void switch_callback(uint64_t handle, bool on)
 static void switch_record(bool on)
 {
 	for (unsigned i = 0; i < THINNED; i++)
-		switch_callback(thinned_handles[i], on);
+		switch_callback(attached.handles[i], on);
 }
 
 static void switch_scout(bool on)
 {
-	switch_callback(scout_handle, on);
+	switch_callback(attached.scout, on);
 }
 
 // What GPUs do is recorded whole, and each piece of it has the op that has launched it.
@@ -581,8 +590,12 @@ static const struct torch_switch own_switches = { switch_record, switch_scout, m
 
 struct library {
 	uint64_t (*add_callback)(struct callback callback);
+	void (*remove_callback)(uint64_t handle);
 	bool found; // it is in memory
 };
+
+// What PyTorch calls us by.
+static uint64_t adds; // atomic: libraries that had come at the last look
 
 static bool is_library(const char *path)
 {
@@ -612,6 +625,8 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *context)
 		&object, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
 	enable_callback = (void (*)(uint64_t))loaded_define(&object, "_ZN2at16reenableCallbackEm");
 	disable_callback = (void (*)(uint64_t))loaded_define(&object, "_ZN2at15disableCallbackEm");
+	library->remove_callback =
+		(void (*)(uint64_t))loaded_define(&object, "_ZN2at14removeCallbackEm");
 	return 1;
 }
 
@@ -624,30 +639,41 @@ static int look_at_count(struct dl_phdr_info *info, size_t size, void *context)
 
 static void attach(const struct library *library)
 {
-	static int attached; // atomic
-
-	if (!library->found || __atomic_exchange_n(&attached, 1, __ATOMIC_RELAXED))
+	if (!library->found || __atomic_exchange_n(&attached.there, 1, __ATOMIC_RELAXED))
 		return;
 	if (!library->add_callback) {
 		op_say("PyTorch's ops are not recorded: its version is older than 1.13, or unknown");
 		return;
 	}
-	bool thins = enable_callback && disable_callback && op_allowed();
-	if (thins) {
-		scout_handle = library->add_callback(scout);
+	attached.thins = enable_callback && disable_callback && op_allowed();
+	if (attached.thins) {
+		attached.scout = library->add_callback(scout);
 		switch_scout(false);
 		torch_thin_start(&own_switches, op_allowed());
 	}
-	for (unsigned i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++) {
-		uint64_t handle = library->add_callback(callbacks[i]);
-		if (i < THINNED)
-			thinned_handles[i] = handle;
-	}
+	for (unsigned i = 0; i < CALLBACKS; i++)
+		attached.handles[i] = library->add_callback(callbacks[i]);
+	attached.remove = library->remove_callback;
+}
+
+// Without the function they stay, as where a thread is about to switch them: they find the agent
+// off.
+static void leave(void)
+{
+	if (!__atomic_load_n(&attached.there, __ATOMIC_RELAXED) || !attached.remove ||
+	    (attached.thins && !torch_thin_stop()))
+		return;
+	for (unsigned i = 0; i < CALLBACKS; i++)
+		attached.remove(attached.handles[i]);
+	if (attached.thins)
+		attached.remove(attached.scout);
+	attached.remove = NULL;
+	adds = 0;
+	__atomic_store_n(&attached.there, 0, __ATOMIC_RELEASE);
 }
 
 static void look(void)
 {
-	static uint64_t adds; // atomic: libraries that had come at the last look
 	struct library library = { 0 };
 	struct loader_lock lock;
 	uint64_t now = 0;
@@ -679,4 +705,5 @@ const struct agent_provider torch_provider = {
 	.start = start,
 	.look = look_when_asked,
 	.fork = torch_thin_fork,
+	.leave = leave,
 };

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,7 +12,8 @@
 
 #define PERIOD_OPS   4096 // from one judgement of the rate to the next, where all are recorded
 #define PERIOD_NS    (5 * NS_PER_MS)
-#define ALL_SHARE    0.7  // where so many could be recorded, all are
+#define ALL_SHARE    0.7 // where so many could be recorded, all are
+#define STOP_TRIES   10000
 #define SKIPPED_MOST 32   // ops after which one that lies as far out as any before is no part
 #define GAP_CALLS    1024 // of the scout, at most
 
@@ -99,6 +101,16 @@ static bool take_turn(void)
 static void give_turn(void)
 {
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+bool torch_thin_stop(void)
+{
+	for (int i = 0; i < STOP_TRIES; i++) {
+		if (take_turn())
+			return true;
+		sched_yield();
+	}
+	return false;
 }
 
 void torch_thin_fork(void)

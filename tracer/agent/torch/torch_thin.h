@@ -44,6 +44,10 @@ struct torch_switch {
 /* ALLOWED: millionths of the time that recording may take; 0: all ops are recorded. */
 void torch_thin_start(const struct torch_switch *s, uint32_t allowed);
 
+/* Before what S switches is gone: nothing is switched any more, until the next start. False: a
+   thread is at it, and stays there. */
+bool torch_thin_stop(void);
+
 /* The process is a child of fork(). */
 void torch_thin_fork(void);
 

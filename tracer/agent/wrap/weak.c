@@ -110,7 +110,8 @@ void wrap_look_at_weak(void)
 
 __attribute__((constructor)) static void unbind_weak(void)
 {
-	visit_new();
+	if (!wrap_is_late()) // else nobody is bound to us
+		visit_new();
 }
 
 #endif

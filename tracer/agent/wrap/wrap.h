@@ -25,6 +25,12 @@ void *wrap_next(void **cache, const char *name);
  */
 void wrap_start(void);
 
+/*
+ * Whether a program has loaded us that had its C library before: then we stand in front of nobody,
+ * and record once we are called for (PROTOCOL_JOIN).
+ */
+bool wrap_is_late(void) __attribute__((visibility("hidden")));
+
 /* Before this process lets its parent trace it: see threads_leave_to_tracer(). Keeps errno. */
 void wrap_before_traceme(void) __attribute__((visibility("hidden")));
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/agent.h"
+#include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
@@ -32,6 +33,8 @@ static struct agent agent;
 #define STD_THREAD_NEAR 4096
 
 static bool stopped;
+static bool joined;      // by bottleneck_agent_join(): a collector is going to end that
+static bool withdrawing; // it has, but for what threads still use
 static void *std_thread;
 static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
@@ -56,12 +59,46 @@ AGENT_SETUP static void after_fork(void)
 	agent_untraced = AGENT_OURS;
 	if (!agent.on)
 		loader_fork();
+	else if (joined)
+		op_stop_child(&agent); // nobody would tell it to leave
 	else if (untraced || op_is_inside())
 		op_start_child_later(&agent);
 	else
 		op_start_child(&agent);
 	agent_untraced = untraced;
 	errno = error;
+}
+
+// It is given DIRECTORY and CONFIG once, or anew each time that it joins a process that runs.
+AGENT_SETUP static bool begin(const char *directory, const char *config)
+{
+	static bool registered;
+
+	if (!gnu_get_libc_version || !__register_atfork || !wrap_find_syscall() ||
+	    (config_parse(config).frequency_hz != 0 && !wrap_start_signals(SIGNALS_TIMER)) ||
+	    !agent_start(&agent, directory, config))
+		return false;
+	if (!registered)
+		__register_atfork(before_fork, loader_after_fork, after_fork, NULL);
+	registered = true;
+	loader_start();
+	op_when_forked(providers_fork);
+	bool traced = agent_samples(&agent) && precedence_is_traced();
+	threads_start(&agent, traced);
+	op_start(&agent);
+	if (traced)
+		threads_say_traced();
+	std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
+	wrap_find_signals();
+	wrap_next(&next_pthread_create, "pthread_create");
+	wrap_next(&next_thrd_create, "thrd_create");
+	wrap_next(&next_dlclose, "dlclose");
+	wrap_start_close();
+	wrap_start_exec();
+	wrap_start_exit();
+	wrap_start_seccomp();
+	providers_start(&agent);
+	return true;
 }
 
 AGENT_SETUP __attribute__((constructor)) void wrap_start(void)
@@ -74,30 +111,67 @@ AGENT_SETUP __attribute__((constructor)) void wrap_start(void)
 	if (started)
 		return;
 	started = true;
-	if (directory && *directory && gnu_get_libc_version && __register_atfork &&
-	    wrap_find_syscall() &&
-	    (config_parse(config).frequency_hz == 0 || wrap_start_signals(SIGNALS_TIMER)) &&
-	    agent_start(&agent, directory, config)) {
-		__register_atfork(before_fork, loader_after_fork, after_fork, NULL);
-		loader_start();
-		op_when_forked(providers_fork);
-		bool traced = agent_samples(&agent) && precedence_is_traced();
-		threads_start(&agent, traced);
-		op_start(&agent);
-		if (traced)
-			threads_say_traced();
-		std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
-		wrap_find_signals();
-		wrap_next(&next_pthread_create, "pthread_create");
-		wrap_next(&next_thrd_create, "thrd_create");
-		wrap_next(&next_dlclose, "dlclose");
-		wrap_start_close();
-		wrap_start_exec();
-		wrap_start_exit();
-		wrap_start_seccomp();
-		providers_start(&agent);
-	}
+	if (directory && *directory)
+		begin(directory, config);
 	errno = error;
+}
+
+// libc stands before us in the loader's list where the program has loaded us itself, later.
+AGENT_SETUP static int look_who_is_first(struct dl_phdr_info *info, size_t size, void *context)
+{
+	bool *late = context;
+
+	(void)size;
+	*late = loaded_holds(info, (uintptr_t)gnu_get_libc_version);
+	return *late || loaded_holds(info, (uintptr_t)&agent);
+}
+
+bool wrap_is_late(void)
+{
+	static int known; // 0: not yet
+	bool late = false;
+
+	if (!known && gnu_get_libc_version)
+		loader_each(look_who_is_first, &late);
+	if (!known)
+		known = late ? 1 : -1;
+	return known > 0;
+}
+
+// A thread of the program calls these, on behalf of a collector that has stopped it.
+EXPORT int bottleneck_agent_join(const char *directory, const char *config);
+AGENT_SETUP int bottleneck_agent_join(const char *directory, const char *config)
+{
+	if (agent.on)
+		return PROTOCOL_JOIN_BUSY;
+	if (stopped || withdrawing)
+		return PROTOCOL_JOIN_FAILED;
+	agent = (struct agent){ 0 };
+	joined = true;
+	if (begin(directory, config))
+		return PROTOCOL_JOINED;
+	agent.on = joined = false;
+	return PROTOCOL_JOIN_FAILED;
+}
+
+EXPORT int bottleneck_agent_leave(void);
+AGENT_SETUP int bottleneck_agent_leave(void)
+{
+	if (!withdrawing && (!joined || !agent.on || agent.pid != (uint32_t)getpid()))
+		return 0;
+	if (!withdrawing) {
+		providers_leave();
+		providers_end();
+		agent.on = false;
+		op_stop();
+	}
+	withdrawing = !op_withdraw(&agent);
+	if (withdrawing)
+		return 1;
+	rings_abandon(&agent.rings);
+	agent.process = NULL;
+	joined = false;
+	return 0;
 }
 
 AGENT_SETUP __attribute__((destructor)) static void finish(void)
