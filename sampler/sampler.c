@@ -137,11 +137,13 @@ static void report_rung(struct sampler *s, const struct ladder_report *report)
 }
 
 // On rung 3 ops and samples come in the same rings.
-static int open_ops(struct sampler *s, struct error *err)
+static int open_ops(struct sampler *s, bool attached, struct error *err)
 {
 	if (!s->options.op_directory || s->status.rung == RUNG_AGENT)
 		return 0;
 	s->ops = op_source_new(s->options.op_directory, s->options.ops, err);
+	if (s->ops && attached)
+		op_source_take_older(s->ops);
 	return s->ops ? 0 : -1;
 }
 
@@ -172,7 +174,7 @@ static int open_source(struct sampler *s, pid_t child, const pid_t *attached, si
 	report_rung(s, &report);
 	s->window.since_ns = s->attached_ns = clock_now_ns();
 	if (tracker_start(s->tracker, &s->source->facts, s->options.off_cpu, err) < 0 ||
-	    open_ops(s, err) < 0)
+	    open_ops(s, attached != NULL, err) < 0)
 		return -1;
 	s->child = attached ? 0 : child;
 	return wait_for_source(s, err);

@@ -46,6 +46,11 @@ struct op_source *op_source_new(const char *directory, struct ops *ops, struct e
 	return s->reader && reader_find_owners(s->reader, err) == 0 ? steal(s) : NULL;
 }
 
+void op_source_take_older(struct op_source *s)
+{
+	reader_take_older(s->reader);
+}
+
 void op_source_free(struct op_source *s)
 {
 	if (!s)

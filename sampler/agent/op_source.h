@@ -24,6 +24,9 @@ void op_source_free(struct op_source *s); /* NULL is fine */
 
 CLEANUP(op_source, struct op_source *, op_source_free)
 
+/* Files of processes that are older than the collector are taken, too. */
+void op_source_take_older(struct op_source *s);
+
 /* Looks what has come; before each round of op_source_next(). */
 void op_source_poll(struct op_source *s, uint64_t now_ns);
 

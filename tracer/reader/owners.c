@@ -115,6 +115,11 @@ void owners_free(struct owners *o)
 	free(o);
 }
 
+void owners_take_older(struct owners *o)
+{
+	o->start_ticks = 0;
+}
+
 void owners_begin_round(struct owners *o)
 {
 	o->walked = o->scanned = false;

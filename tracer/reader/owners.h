@@ -7,7 +7,7 @@
  * the collector's descendants, and then in all of /proc, by the namespace and the last number of
  * NSpid, and can be found only while it is alive. The kernel tells nobody the numbers of a thread
  * that has ended. Nothing that an agent says is trusted: a process older than the collector is none
- * of the run's. One thread at a time.
+ * of the run's, unless owners_take_older() was called. One thread at a time.
  */
 #pragma once
 
@@ -40,6 +40,9 @@ struct owners *owners_new(int directory);
 void owners_free(struct owners *o);
 
 CLEANUP(owners, struct owners *, owners_free)
+
+/* Processes that are older than the collector may be the run's, too: it was attached to some. */
+void owners_take_older(struct owners *o);
 
 /* /proc is looked at again, if need be. */
 void owners_begin_round(struct owners *o);

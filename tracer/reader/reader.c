@@ -145,6 +145,12 @@ int reader_find_owners(struct reader *r, struct error *err)
 	               : error_set(err, ENOMEM, "could not start the reader of the agent's rings");
 }
 
+void reader_take_older(struct reader *r)
+{
+	if (r->owners)
+		owners_take_older(r->owners);
+}
+
 void reader_free(struct reader *r)
 {
 	if (!r)

@@ -31,6 +31,9 @@ CLEANUP(reader, struct reader *, reader_free)
  */
 int reader_find_owners(struct reader *r, struct error *err);
 
+/* Then: as owners_take_older(). */
+void reader_take_older(struct reader *r);
+
 /*
  * Looks for new files and rings, and what short processes have reported of their memory. Call
  * before each round of reader_next().

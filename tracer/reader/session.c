@@ -427,19 +427,25 @@ static bool export_trace(const struct session *s)
 	return used < sizeof(value) && setenv(PROTOCOL_ENV_TRACE, value, 1) == 0;
 }
 
-int session_export(const struct session *s, struct error *err)
+void session_config(const struct session *s, char *text, size_t size)
 {
-	char config[256];
 	struct namespaces own;
 
 	namespaces_read(&own);
-	snprintf(config, sizeof(config),
+	snprintf(text, size,
 	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,opshare=%u,malloc=%u,calls=%d,gpu=%u,"
 	         "launches=%u,waits=%d,pidns=%u,filters=%u",
 	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
 	         s->options.python_hz, s->options.ops, s->options.ops_allowed,
 	         s->options.malloc_bytes, s->options.count_calls, s->options.gpu,
 	         s->options.launches, s->options.waits, own.pid, namespaces_read_filters());
+}
+
+int session_export(const struct session *s, struct error *err)
+{
+	char config[256];
+
+	session_config(s, config, sizeof(config));
 	if (export_preload(s) && export_sanitizer() && export_injections(s) && export_trace(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)

@@ -48,6 +48,9 @@ const char *session_directory(const struct session *s);
 /* Whether other users can write to it, if they know its path. */
 bool session_is_open(const struct session *s);
 
+/* What the agent is to record, as it reads it (tracer/agent/config.h): 256 bytes do. */
+void session_config(const struct session *s, char *text, size_t size);
+
 /*
  * Puts what the agent needs into the environment of the calling process: for the child, between
  * fork and exec. What stands in LD_PRELOAD stays there, behind ours; other injection libraries

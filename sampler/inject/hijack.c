@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+#include "sampler/inject/hijack.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STOP_MS       200
+#define STEP_MS       2000
+#define POLL_US       200
+#define CODE_BYTES    4096
+#define SCRATCH_BYTES ((uint64_t)512 << 10)
+#define RESTART_CALL  (-516) // the kernel's own: never seen but by a tracer
+#define RESTART_FIRST (-516)
+#define RESTART_LAST  (-512)
+#define WAIT_S        5 // how long a thread waits for us when its call is over
+
+// What is mapped for us: control, texts, what leads back, and the stack.
+#define AT_TEXTS   0x100
+#define TEXT_BYTES 0x1000
+#define AT_FRAME   0x5000
+#define AT_VECTORS 0x6000 // on a boundary of 64
+#define AT_STACK   SCRATCH_BYTES
+
+struct control {
+	uint64_t result;
+	uint32_t done; // 1: the call is over; 2: and nobody came
+	uint32_t reserved;
+	struct {
+		int64_t seconds, nanoseconds;
+	} patience;
+};
+
+// rax: the function; rbx: struct control; r12: the context for rt_sigreturn.
+static const uint8_t code[] = {
+	0xff, 0xd0,                               // call *%rax
+	0x48, 0x89, 0x03,                         // mov %rax,(%rbx)
+	0xc7, 0x43, 0x08, 0x01, 0x00, 0x00, 0x00, // movl $1,8(%rbx)
+	0xb8, 0xca, 0x00, 0x00, 0x00,             // mov $SYS_futex,%eax
+	0x48, 0x8d, 0x7b, 0x08,                   // lea 8(%rbx),%rdi
+	0xbe, 0x80, 0x00, 0x00, 0x00,             // mov $FUTEX_WAIT_PRIVATE,%esi
+	0xba, 0x01, 0x00, 0x00, 0x00,             // mov $1,%edx
+	0x4c, 0x8d, 0x53, 0x10,                   // lea 16(%rbx),%r10
+	0x0f, 0x05,                               // syscall
+	0xc7, 0x43, 0x08, 0x02, 0x00, 0x00, 0x00, // movl $2,8(%rbx)
+	0x4c, 0x89, 0xe4,                         // mov %r12,%rsp
+	0xb8, 0x0f, 0x00, 0x00, 0x00,             // mov $SYS_rt_sigreturn,%eax
+	0x0f, 0x05,                               // syscall
+	0x0f, 0x0b,                               // ud2
+};
+#define AT_ONE 0x80
+static const uint8_t one[] = { 0xb8, 0x01, 0x00, 0x00, 0x00, 0xc3 }; // mov $1,%eax; ret
+
+// The kernel's struct ucontext and what it finds in front of the vectors' second part.
+struct signal_frame {
+	uint64_t flags, link;
+	stack_t stack;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip;
+	uint64_t eflags;
+	uint16_t cs, gs, fs, ss;
+	uint64_t error, trap, old_mask, cr2, vectors, reserved[8];
+	uint64_t mask;
+};
+_Static_assert(sizeof(struct signal_frame) == 304, "struct ucontext");
+#define FRAME_FLAGS   (1 | 2 | 4) // UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS
+#define AT_SOFTWARE   464         // struct _fpx_sw_bytes
+#define VECTOR_MAGIC1 0x46505853u
+#define VECTOR_MAGIC2 0x46505845u
+
+static void pause_us(unsigned us)
+{
+	struct timespec moment = { 0, us * 1000L };
+
+	nanosleep(&moment, NULL);
+}
+
+// The next stop of the thread. -1: none within LIMIT_MS; 0: it has ended.
+static int wait_for_stop(const struct hijack *h, unsigned limit_ms)
+{
+	uint64_t until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
+	int status;
+
+	for (;;) {
+		pid_t got = waitpid(h->tid, &status, __WALL | WNOHANG);
+		if (got == h->tid)
+			return WIFSTOPPED(status) ? status : 0;
+		if (got < 0 && errno != EINTR)
+			return 0;
+		if (clock_now_ns() >= until_ns)
+			return -1;
+		pause_us(POLL_US);
+	}
+}
+
+static bool is_trap(int status)
+{
+	return status >> 8 == (SIGTRAP | PTRACE_EVENT_STOP << 8);
+}
+
+// A signal that comes meanwhile is the thread's own.
+static int interrupt(const struct hijack *h, unsigned limit_ms)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) < 0)
+		return 0;
+	while ((status = wait_for_stop(h, limit_ms)) > 0 && !is_trap(status)) {
+		if (status >> 16) // the process is being stopped: as good
+			return status;
+		if (ptrace(PTRACE_CONT, h->tid, 0, (void *)(uintptr_t)WSTOPSIG(status)) < 0)
+			return 0;
+	}
+	return status;
+}
+
+static bool get_vectors(struct hijack *h)
+{
+	struct iovec all = { h->vectors, sizeof(h->vectors) };
+
+	if (ptrace(PTRACE_GETREGSET, h->tid, NT_X86_XSTATE, &all) < 0 ||
+	    all.iov_len >= sizeof(h->vectors))
+		return false;
+	h->vector_bytes = all.iov_len;
+	return true;
+}
+
+enum hijack_stopped hijack_stop(struct hijack *h, pid_t pid, pid_t tid)
+{
+	char path[32];
+
+	*h = (struct hijack){ .pid = pid, .tid = tid, .memory = -1 };
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
+		return errno == ESRCH ? HIJACK_GONE : HIJACK_REFUSED;
+	int status = interrupt(h, STOP_MS);
+	if (status <= 0)
+		return status < 0 ? HIJACK_PENDING : HIJACK_GONE;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	h->memory = open(path, O_RDWR | O_CLOEXEC);
+	if (h->memory >= 0 && ptrace(PTRACE_GETREGS, tid, 0, &h->registers) == 0 &&
+	    ptrace(PTRACE_GETSIGMASK, tid, sizeof(h->mask), &h->mask) == 0 && get_vectors(h))
+		return HIJACK_STOPPED;
+	int error = errno;
+	hijack_release(h);
+	errno = error;
+	return HIJACK_REFUSED;
+}
+
+bool hijack_read(const struct hijack *h, uint64_t address, void *to, size_t size)
+{
+	return pread(h->memory, to, size, (off_t)address) == (ssize_t)size;
+}
+
+static bool write_memory(const struct hijack *h, uint64_t address, const void *from, size_t size)
+{
+	return pwrite(h->memory, from, size, (off_t)address) == (ssize_t)size;
+}
+
+int hijack_in_call(const struct hijack *h)
+{
+	int64_t number = (int64_t)h->registers.orig_rax, result = (int64_t)h->registers.rax;
+
+	if (number < 0 || number > 4096)
+		return -1;
+	return (result <= RESTART_LAST && result >= RESTART_FIRST) || result == -EINTR ? (int)number
+	                                                                               : -1;
+}
+
+// Signals that the thread is about to handle: for them a call ends early by right.
+static bool has_signals(const struct hijack *h)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	uint64_t pending = 0, blocked = 0, value;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)h->pid, (int)h->tid);
+	cleanup_fclose FILE *status = fopen(path, "re");
+	while (status && getline(&line, &room, status) > 0) {
+		if (sscanf(line, "SigPnd: %lx", &value) == 1 ||
+		    sscanf(line, "ShdPnd: %lx", &value) == 1)
+			pending |= value;
+		else if (sscanf(line, "SigBlk: %lx", &value) == 1)
+			blocked = value;
+	}
+	free(line);
+	return pending & ~blocked;
+}
+
+// Calls that the kernel does not restart by itself, as epoll_wait(), are made again.
+static struct user_regs_struct as_before(const struct hijack *h)
+{
+	struct user_regs_struct registers = h->registers;
+
+	if (hijack_in_call(h) < 0 || (int64_t)registers.rax != -EINTR || has_signals(h))
+		return registers;
+	registers.rip -= 2; // the length of the instruction
+	registers.rax = registers.orig_rax;
+	registers.orig_rax = UINT64_MAX;
+	return registers;
+}
+
+static void detach(struct hijack *h)
+{
+	ptrace(PTRACE_DETACH, h->tid, 0, 0);
+	if (h->memory >= 0)
+		close(h->memory);
+	h->memory = -1;
+}
+
+void hijack_release(struct hijack *h)
+{
+	struct user_regs_struct registers = as_before(h);
+
+	if (h->memory >= 0 && registers.rip != h->registers.rip)
+		ptrace(PTRACE_SETREGS, h->tid, 0, &registers);
+	detach(h);
+}
+
+// False also if the thread has come to nothing sensible.
+static bool make_call(struct hijack *h, long number, const uint64_t arguments[6], int64_t *result)
+{
+	struct user_regs_struct registers = h->registers;
+	int status = -1;
+
+	registers.rax = (uint64_t)number;
+	registers.rdi = arguments[0];
+	registers.rsi = arguments[1];
+	registers.rdx = arguments[2];
+	registers.r10 = arguments[3];
+	registers.r8 = arguments[4];
+	registers.r9 = arguments[5];
+	registers.rip = h->system_call;
+	registers.orig_rax = UINT64_MAX;
+	if (ptrace(PTRACE_SETREGS, h->tid, 0, &registers) < 0)
+		return false;
+	for (int i = 0; i < 100; i++) {
+		if (ptrace(PTRACE_SINGLESTEP, h->tid, 0, 0) < 0)
+			return false;
+		status = wait_for_stop(h, STEP_MS);
+		if (status <= 0 || ptrace(PTRACE_GETREGS, h->tid, 0, &registers) < 0)
+			return false;
+		if (registers.rip != h->system_call)
+			break; // else it was stopped before the first instruction
+	}
+	if (registers.rip != h->system_call + 2)
+		return false;
+	*result = (int64_t)registers.rax;
+	return true;
+}
+
+static uint64_t map_memory(struct hijack *h, uint64_t size, int protection)
+{
+	const uint64_t arguments[6] = {
+		0, size, (uint64_t)protection, MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0
+	};
+	int64_t result;
+
+	return make_call(h, SYS_mmap, arguments, &result) && result > 0 ? (uint64_t)result : 0;
+}
+
+static void unmap_memory(struct hijack *h, uint64_t *start, uint64_t size)
+{
+	const uint64_t arguments[6] = { *start, size };
+	int64_t result;
+
+	if (*start)
+		make_call(h, SYS_munmap, arguments, &result);
+	*start = 0;
+}
+
+// What rt_sigreturn() puts back if we do not.
+static bool write_frame(struct hijack *h)
+{
+	const struct user_regs_struct *r = &h->registers;
+	const uint64_t ask[6] = { 0, h->data + AT_FRAME + offsetof(struct signal_frame, stack) };
+	struct signal_frame frame;
+	int64_t result;
+	struct {
+		uint32_t magic1, extended_bytes;
+		uint64_t features;
+		uint32_t bytes;
+	} software;
+	uint8_t vectors[HIJACK_XSTATE + 4];
+	const uint32_t end = VECTOR_MAGIC2;
+
+	if (!make_call(h, SYS_sigaltstack, ask, &result) || result < 0 ||
+	    !hijack_read(h, h->data + AT_FRAME, &frame, sizeof(frame)))
+		return false;
+	frame = (struct signal_frame){
+		.flags = FRAME_FLAGS,
+		.stack = frame.stack,
+		.r8 = r->r8,
+		.r9 = r->r9,
+		.r10 = r->r10,
+		.r11 = r->r11,
+		.r12 = r->r12,
+		.r13 = r->r13,
+		.r14 = r->r14,
+		.r15 = r->r15,
+		.rdi = r->rdi,
+		.rsi = r->rsi,
+		.rbp = r->rbp,
+		.rbx = r->rbx,
+		.rdx = r->rdx,
+		.rax = r->rax,
+		.rcx = r->rcx,
+		.rsp = r->rsp,
+		.rip = r->rip,
+		.eflags = r->eflags,
+		.cs = (uint16_t)r->cs,
+		.ss = (uint16_t)r->ss,
+		.vectors = h->data + AT_VECTORS,
+		.mask = h->mask,
+	};
+	if (hijack_in_call(h) >= 0) {
+		frame.rip -= 2;
+		frame.rax = r->orig_rax;
+	}
+	memcpy(vectors, h->vectors, h->vector_bytes);
+	memcpy(&software.features, h->vectors + AT_SOFTWARE, sizeof(software.features));
+	software.magic1 = VECTOR_MAGIC1;
+	software.bytes = (uint32_t)h->vector_bytes;
+	software.extended_bytes = software.bytes + (uint32_t)sizeof(end);
+	memset(vectors + AT_SOFTWARE, 0, 48);
+	memcpy(vectors + AT_SOFTWARE, &software.magic1, 4);
+	memcpy(vectors + AT_SOFTWARE + 4, &software.extended_bytes, 4);
+	memcpy(vectors + AT_SOFTWARE + 8, &software.features, 8);
+	memcpy(vectors + AT_SOFTWARE + 16, &software.bytes, 4);
+	memcpy(vectors + h->vector_bytes, &end, sizeof(end));
+	return write_memory(h, h->data + AT_FRAME, &frame, sizeof(frame)) &&
+	       write_memory(h, h->data + AT_VECTORS, vectors, h->vector_bytes + sizeof(end));
+}
+
+static void put_back(struct hijack *h)
+{
+	struct iovec all = { h->vectors, h->vector_bytes };
+	struct user_regs_struct registers = as_before(h);
+
+	ptrace(PTRACE_SETREGSET, h->tid, NT_X86_XSTATE, &all);
+	ptrace(PTRACE_SETSIGMASK, h->tid, sizeof(h->mask), &h->mask);
+	ptrace(PTRACE_SETREGS, h->tid, 0, &registers);
+}
+
+int hijack_start(struct hijack *h, uint64_t system_call, struct error *err)
+{
+	const uint64_t raised = 1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1) | 1u << (SIGILL - 1) |
+	                        1u << (SIGFPE - 1) | 1u << (SIGTRAP - 1) |
+	                        UINT64_C(1) << (SIGSYS - 1);
+	uint64_t blocked = ~raised;
+
+	h->system_call = system_call;
+	if (ptrace(PTRACE_SETSIGMASK, h->tid, sizeof(blocked), &blocked) == 0) {
+		h->code = map_memory(h, CODE_BYTES, PROT_READ | PROT_EXEC);
+		h->data = map_memory(h, SCRATCH_BYTES, PROT_READ | PROT_WRITE);
+		if (h->code && h->data && write_memory(h, h->code, code, sizeof(code)) &&
+		    write_memory(h, h->code + AT_ONE, one, sizeof(one)) && write_frame(h))
+			return 0;
+		unmap_memory(h, &h->data, SCRATCH_BYTES);
+		unmap_memory(h, &h->code, CODE_BYTES);
+	}
+	put_back(h);
+	return error_set(err, 0, "could not get memory in process %d for the call of dlopen()",
+	                 (int)h->pid);
+}
+
+uint64_t hijack_put(struct hijack *h, unsigned at, const char *text)
+{
+	uint64_t place = h->data + AT_TEXTS + (uint64_t)at * TEXT_BYTES;
+	size_t size = strlen(text) + 1;
+
+	return at < 4 && size <= TEXT_BYTES && write_memory(h, place, text, size) ? place : 0;
+}
+
+uint64_t hijack_one(const struct hijack *h)
+{
+	return h->code + AT_ONE;
+}
+
+static bool is_done(const struct hijack *h, struct control *control)
+{
+	return hijack_read(h, h->data, control, sizeof(*control)) && control->done;
+}
+
+enum hijack_called hijack_call(struct hijack *h, uint64_t function, const uint64_t arguments[3],
+                               unsigned timeout_ms, uint64_t *result)
+{
+	struct control control = { .patience = { .seconds = WAIT_S } };
+	struct user_regs_struct registers = h->registers;
+	uint64_t until_ns = clock_now_ns() + timeout_ms * NS_PER_MS;
+	int status;
+
+	registers.rax = function;
+	registers.rdi = arguments[0];
+	registers.rsi = arguments[1];
+	registers.rdx = arguments[2];
+	registers.rbx = h->data;
+	registers.r12 = h->data + AT_FRAME;
+	registers.rsp = h->data + AT_STACK - 64;
+	registers.rip = h->code;
+	registers.eflags &= ~UINT64_C(0x500); // direction, single steps
+	registers.orig_rax = UINT64_MAX;
+	if (!write_memory(h, h->data, &control, sizeof(control)) ||
+	    ptrace(PTRACE_SETREGS, h->tid, 0, &registers) < 0 ||
+	    ptrace(PTRACE_CONT, h->tid, 0, 0) < 0)
+		return HIJACK_CRASHED;
+	while (!is_done(h, &control) && clock_now_ns() < until_ns) {
+		status = wait_for_stop(h, 0);
+		if (status == 0 || (status > 0 && !(status >> 16)))
+			return HIJACK_CRASHED;
+		if (status > 0) // the process is being stopped: not before it leads back
+			ptrace(PTRACE_CONT, h->tid, 0, 0);
+		pause_us(POLL_US);
+	}
+	status = interrupt(h, STEP_MS);
+	if (status < 0)
+		h->lost = true;
+	if (!is_done(h, &control))
+		return HIJACK_STUCK;
+	*result = control.result;
+	return HIJACK_RETURNED;
+}
+
+bool hijack_waits(const struct hijack *h)
+{
+	struct user_regs_struct registers;
+
+	return !h->lost && ptrace(PTRACE_GETREGS, h->tid, 0, &registers) == 0 &&
+	       registers.orig_rax == SYS_futex;
+}
+
+void hijack_leave(struct hijack *h)
+{
+	h->lost = true;
+	detach(h);
+}
+
+// It may have led back by itself, if we came too late.
+static bool is_ours(const struct hijack *h)
+{
+	struct user_regs_struct registers;
+
+	return ptrace(PTRACE_GETREGS, h->tid, 0, &registers) == 0 &&
+	       ((registers.rip >= h->code && registers.rip < h->code + CODE_BYTES) ||
+	        (registers.rsp >= h->data && registers.rsp < h->data + SCRATCH_BYTES));
+}
+
+void hijack_end(struct hijack *h)
+{
+	if (h->lost) {
+		detach(h);
+		return;
+	}
+	if (!is_ours(h) &&
+	    (ptrace(PTRACE_GETREGS, h->tid, 0, &h->registers) < 0 ||
+	     ptrace(PTRACE_GETSIGMASK, h->tid, sizeof(h->mask), &h->mask) < 0 || !get_vectors(h))) {
+		detach(h);
+		return;
+	}
+	unmap_memory(h, &h->data, SCRATCH_BYTES);
+	unmap_memory(h, &h->code, CODE_BYTES);
+	put_back(h);
+	detach(h);
+}
