@@ -35,8 +35,7 @@
  * ends that, in a process that goes on: 0, or not 0 if threads stay in hooks; then all that the
  * agent has stays mapped, idle.
  */
-#define PROTOCOL_JOIN "bottleneck_agent_join"   /* int (const char *directory, const char *config) \
-	                                         */
+#define PROTOCOL_JOIN  "bottleneck_agent_join"  /* int (const char *directory, *config) */
 #define PROTOCOL_LEAVE "bottleneck_agent_leave" /* int (void) */
 
 enum protocol_join {

@@ -109,6 +109,15 @@ static bool collector_is_gone(const struct rings *r)
 	return gone;
 }
 
+bool rings_are_orphaned(const struct rings *r)
+{
+	char path[sizeof(r->directory) + sizeof("/" PROTOCOL_ALIVE_FILE)];
+	struct stat status;
+
+	put_text(put_text(path, r->directory), "/" PROTOCOL_ALIVE_FILE);
+	return system_stat(path, &status) < 0 || collector_is_gone(r);
+}
+
 // A filter of system calls might end the program for these. The collector's own let them pass; who
 // is under more is looked for in /proc.
 static void knock(const struct rings *r, uint32_t pid, uint64_t image_ns)

@@ -82,6 +82,10 @@ struct rings {
  */
 void rings_introduce(struct rings *r, uint32_t pid, uint64_t image_ns);
 
+/* Whether nobody reads what is written there any more: the collector has ended, or its directory is
+   gone. */
+bool rings_are_orphaned(const struct rings *r);
+
 /*
  * Makes the first file in DIRECTORY. False (and off) if that cannot be. R is
  * zeroed memory or has been through rings_abandon().

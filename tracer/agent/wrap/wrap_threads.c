@@ -139,21 +139,6 @@ bool wrap_is_late(void)
 }
 
 // A thread of the program calls these, on behalf of a collector that has stopped it.
-EXPORT int bottleneck_agent_join(const char *directory, const char *config);
-AGENT_SETUP int bottleneck_agent_join(const char *directory, const char *config)
-{
-	if (agent.on)
-		return PROTOCOL_JOIN_BUSY;
-	if (stopped || withdrawing)
-		return PROTOCOL_JOIN_FAILED;
-	agent = (struct agent){ 0 };
-	joined = true;
-	if (begin(directory, config))
-		return PROTOCOL_JOINED;
-	agent.on = joined = false;
-	return PROTOCOL_JOIN_FAILED;
-}
-
 EXPORT int bottleneck_agent_leave(void);
 AGENT_SETUP int bottleneck_agent_leave(void)
 {
@@ -172,6 +157,23 @@ AGENT_SETUP int bottleneck_agent_leave(void)
 	agent.process = NULL;
 	joined = false;
 	return 0;
+}
+
+EXPORT int bottleneck_agent_join(const char *directory, const char *config);
+AGENT_SETUP int bottleneck_agent_join(const char *directory, const char *config)
+{
+	if (agent.on && joined && rings_are_orphaned(&agent.rings))
+		bottleneck_agent_leave(); // the collector was killed, and could not say so
+	if (agent.on)
+		return PROTOCOL_JOIN_BUSY;
+	if (stopped || withdrawing)
+		return PROTOCOL_JOIN_FAILED;
+	agent = (struct agent){ 0 };
+	joined = true;
+	if (begin(directory, config))
+		return PROTOCOL_JOINED;
+	agent.on = joined = false;
+	return PROTOCOL_JOIN_FAILED;
 }
 
 AGENT_SETUP __attribute__((destructor)) static void finish(void)
