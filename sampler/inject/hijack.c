@@ -24,16 +24,13 @@
 #define POLL_US       200
 #define CODE_BYTES    4096
 #define SCRATCH_BYTES ((uint64_t)512 << 10)
-#define RESTART_CALL  (-516) // the kernel's own: never seen but by a tracer
-#define RESTART_FIRST (-516)
+#define RESTART_FIRST (-516) // the kernel's own results: never seen but by a tracer
 #define RESTART_LAST  (-512)
 #define WAIT_S        5 // how long a thread waits for us when its call is over
 
 // What is mapped for us: control, texts, what leads back, and the stack.
 #define AT_TEXTS   0x100
 #define TEXT_BYTES 0x1000
-#define AT_FRAME   0x5000
-#define AT_VECTORS 0x6000 // on a boundary of 64
 #define AT_STACK   SCRATCH_BYTES
 
 struct control {
@@ -45,16 +42,19 @@ struct control {
 	} patience;
 };
 
-// rax: the function; rbx: struct control; r12: the context for rt_sigreturn.
+// rax: the function; rbx: struct control; r12: the context for rt_sigreturn. What it waits in must
+// be no call that the kernel restarts with a state of its own, as futex(): that would take the
+// place of the state of the call that the thread was in.
 static const uint8_t code[] = {
 	0xff, 0xd0,                               // call *%rax
 	0x48, 0x89, 0x03,                         // mov %rax,(%rbx)
 	0xc7, 0x43, 0x08, 0x01, 0x00, 0x00, 0x00, // movl $1,8(%rbx)
-	0xb8, 0xca, 0x00, 0x00, 0x00,             // mov $SYS_futex,%eax
-	0x48, 0x8d, 0x7b, 0x08,                   // lea 8(%rbx),%rdi
-	0xbe, 0x80, 0x00, 0x00, 0x00,             // mov $FUTEX_WAIT_PRIVATE,%esi
-	0xba, 0x01, 0x00, 0x00, 0x00,             // mov $1,%edx
-	0x4c, 0x8d, 0x53, 0x10,                   // lea 16(%rbx),%r10
+	0xb8, 0x0f, 0x01, 0x00, 0x00,             // mov $SYS_ppoll,%eax
+	0x31, 0xff,                               // xor %edi,%edi
+	0x31, 0xf6,                               // xor %esi,%esi
+	0x48, 0x8d, 0x53, 0x10,                   // lea 16(%rbx),%rdx
+	0x45, 0x31, 0xd2,                         // xor %r10d,%r10d
+	0x41, 0xb8, 0x08, 0x00, 0x00, 0x00,       // mov $8,%r8d
 	0x0f, 0x05,                               // syscall
 	0xc7, 0x43, 0x08, 0x02, 0x00, 0x00, 0x00, // movl $2,8(%rbx)
 	0x4c, 0x89, 0xe4,                         // mov %r12,%rsp
@@ -76,10 +76,12 @@ struct signal_frame {
 	uint64_t mask;
 };
 _Static_assert(sizeof(struct signal_frame) == 304, "struct ucontext");
-#define FRAME_FLAGS   (1 | 2 | 4) // UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS
-#define AT_SOFTWARE   464         // struct _fpx_sw_bytes
-#define VECTOR_MAGIC1 0x46505853u
-#define VECTOR_MAGIC2 0x46505845u
+#define FRAME_FLAGS    (1 | 2 | 4) // UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS
+#define NO_STACK_FLAGS 0x5555 // none that there are: the kernel leaves the alternate stack alone
+#define RED_ZONE       128
+#define AT_SOFTWARE    464 // struct _fpx_sw_bytes
+#define VECTOR_MAGIC1  0x46505853u
+#define VECTOR_MAGIC2  0x46505845u
 
 static void pause_us(unsigned us)
 {
@@ -199,12 +201,29 @@ static bool has_signals(const struct hijack *h)
 	return pending & ~blocked;
 }
 
-// Calls that the kernel does not restart by itself, as epoll_wait(), are made again.
+// Calls that end early when their thread is stopped, though no signal has come, and of which
+// nothing is done by then: they are made again.
+static bool is_repeatable(int number)
+{
+	static const int calls[] = {
+		SYS_epoll_wait, SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,
+		SYS_semtimedop, SYS_msgrcv,          SYS_msgsnd,       SYS_rt_sigtimedwait,
+		SYS_recvfrom,   SYS_recvmsg,         SYS_accept,       SYS_accept4,
+		SYS_read,       SYS_io_getevents,    SYS_futex,        SYS_poll,
+		SYS_nanosleep,  SYS_clock_nanosleep,
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i] == number)
+			return true;
+	return false;
+}
+
 static struct user_regs_struct as_before(const struct hijack *h)
 {
 	struct user_regs_struct registers = h->registers;
 
-	if (hijack_in_call(h) < 0 || (int64_t)registers.rax != -EINTR || has_signals(h))
+	if ((int64_t)registers.rax != -EINTR || !is_repeatable(hijack_in_call(h)) || has_signals(h))
 		return registers;
 	registers.rip -= 2; // the length of the instruction
 	registers.rax = registers.orig_rax;
@@ -229,11 +248,32 @@ void hijack_release(struct hijack *h)
 	detach(h);
 }
 
-// False also if the thread has come to nothing sensible.
+// Not those that an instruction raises.
+static bool block_signals(const struct hijack *h)
+{
+	const uint64_t raised = 1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1) | 1u << (SIGILL - 1) |
+	                        1u << (SIGFPE - 1) | 1u << (SIGTRAP - 1) |
+	                        UINT64_C(1) << (SIGSYS - 1);
+	uint64_t blocked = ~raised;
+
+	return ptrace(PTRACE_SETSIGMASK, h->tid, sizeof(blocked), &blocked) == 0;
+}
+
+// Whether the next stop of the thread, which goes on, is at a system call.
+static bool go_to_call(const struct hijack *h)
+{
+	if (ptrace(PTRACE_SYSCALL, h->tid, 0, 0) < 0)
+		return false;
+	int status = wait_for_stop(h, STEP_MS);
+	return status > 0 && status >> 8 == (SIGTRAP | 0x80);
+}
+
+// One system call, as a handler of a signal would make it: from libc's syscall(), which returns to
+// what leads back. A single step would end the process by SIGTRAP if nobody waited for it. False
+// also if the thread has come to nothing sensible.
 static bool make_call(struct hijack *h, long number, const uint64_t arguments[6], int64_t *result)
 {
 	struct user_regs_struct registers = h->registers;
-	int status = -1;
 
 	registers.rax = (uint64_t)number;
 	registers.rdi = arguments[0];
@@ -243,22 +283,18 @@ static bool make_call(struct hijack *h, long number, const uint64_t arguments[6]
 	registers.r8 = arguments[4];
 	registers.r9 = arguments[5];
 	registers.rip = h->system_call;
+	registers.rsp = h->frame - sizeof(uint64_t);
+	registers.eflags &= ~UINT64_C(0x500);
 	registers.orig_rax = UINT64_MAX;
-	if (ptrace(PTRACE_SETREGS, h->tid, 0, &registers) < 0)
-		return false;
-	for (int i = 0; i < 100; i++) {
-		if (ptrace(PTRACE_SINGLESTEP, h->tid, 0, 0) < 0)
-			return false;
-		status = wait_for_stop(h, STEP_MS);
-		if (status <= 0 || ptrace(PTRACE_GETREGS, h->tid, 0, &registers) < 0)
-			return false;
-		if (registers.rip != h->system_call)
-			break; // else it was stopped before the first instruction
-	}
-	if (registers.rip != h->system_call + 2)
+	// In this order, or the signals would stay blocked if we ended in between.
+	if (ptrace(PTRACE_SETREGS, h->tid, 0, &registers) < 0 || !block_signals(h) ||
+	    !go_to_call(h) || !go_to_call(h) || ptrace(PTRACE_GETREGS, h->tid, 0, &registers) < 0 ||
+	    registers.rip != h->system_call + 2)
 		return false;
 	*result = (int64_t)registers.rax;
-	return true;
+	// To where the kernel decides whether a call is restarted.
+	return ptrace(PTRACE_INTERRUPT, h->tid, 0, 0) == 0 &&
+	       ptrace(PTRACE_CONT, h->tid, 0, 0) == 0 && is_trap(wait_for_stop(h, STEP_MS));
 }
 
 static uint64_t map_memory(struct hijack *h, uint64_t size, int protection)
@@ -281,27 +317,25 @@ static void unmap_memory(struct hijack *h, uint64_t *start, uint64_t size)
 	*start = 0;
 }
 
-// What rt_sigreturn() puts back if we do not.
-static bool write_frame(struct hijack *h)
+// What rt_sigreturn() puts back if we do not, on the thread's own stack, where the kernel has it
+// for a handler: below what functions use without saying so.
+static bool write_frame(struct hijack *h, uint64_t return_code)
 {
 	const struct user_regs_struct *r = &h->registers;
-	const uint64_t ask[6] = { 0, h->data + AT_FRAME + offsetof(struct signal_frame, stack) };
+	const uint32_t end = VECTOR_MAGIC2;
+	uint64_t at_vectors = (r->rsp - RED_ZONE - h->vector_bytes - sizeof(end)) & ~UINT64_C(63);
 	struct signal_frame frame;
-	int64_t result;
 	struct {
 		uint32_t magic1, extended_bytes;
 		uint64_t features;
 		uint32_t bytes;
 	} software;
 	uint8_t vectors[HIJACK_XSTATE + 4];
-	const uint32_t end = VECTOR_MAGIC2;
 
-	if (!make_call(h, SYS_sigaltstack, ask, &result) || result < 0 ||
-	    !hijack_read(h, h->data + AT_FRAME, &frame, sizeof(frame)))
-		return false;
+	h->frame = (at_vectors - sizeof(frame)) & ~UINT64_C(15);
 	frame = (struct signal_frame){
 		.flags = FRAME_FLAGS,
-		.stack = frame.stack,
+		.stack.ss_flags = NO_STACK_FLAGS,
 		.r8 = r->r8,
 		.r9 = r->r9,
 		.r10 = r->r10,
@@ -322,10 +356,11 @@ static bool write_frame(struct hijack *h)
 		.eflags = r->eflags,
 		.cs = (uint16_t)r->cs,
 		.ss = (uint16_t)r->ss,
-		.vectors = h->data + AT_VECTORS,
+		.vectors = at_vectors,
 		.mask = h->mask,
 	};
-	if (hijack_in_call(h) >= 0) {
+	int call = hijack_in_call(h);
+	if (call >= 0 && ((int64_t)r->rax != -EINTR || is_repeatable(call))) {
 		frame.rip -= 2;
 		frame.rax = r->orig_rax;
 	}
@@ -340,8 +375,9 @@ static bool write_frame(struct hijack *h)
 	memcpy(vectors + AT_SOFTWARE + 8, &software.features, 8);
 	memcpy(vectors + AT_SOFTWARE + 16, &software.bytes, 4);
 	memcpy(vectors + h->vector_bytes, &end, sizeof(end));
-	return write_memory(h, h->data + AT_FRAME, &frame, sizeof(frame)) &&
-	       write_memory(h, h->data + AT_VECTORS, vectors, h->vector_bytes + sizeof(end));
+	return write_memory(h, at_vectors, vectors, h->vector_bytes + sizeof(end)) &&
+	       write_memory(h, h->frame, &frame, sizeof(frame)) &&
+	       write_memory(h, h->frame - sizeof(return_code), &return_code, sizeof(return_code));
 }
 
 static void put_back(struct hijack *h)
@@ -354,24 +390,20 @@ static void put_back(struct hijack *h)
 	ptrace(PTRACE_SETREGS, h->tid, 0, &registers);
 }
 
-int hijack_start(struct hijack *h, uint64_t system_call, struct error *err)
+int hijack_start(struct hijack *h, uint64_t system_call, uint64_t return_code, struct error *err)
 {
-	const uint64_t raised = 1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1) | 1u << (SIGILL - 1) |
-	                        1u << (SIGFPE - 1) | 1u << (SIGTRAP - 1) |
-	                        UINT64_C(1) << (SIGSYS - 1);
-	uint64_t blocked = ~raised;
-
 	h->system_call = system_call;
-	if (ptrace(PTRACE_SETSIGMASK, h->tid, sizeof(blocked), &blocked) == 0) {
+	if (ptrace(PTRACE_SETOPTIONS, h->tid, 0, PTRACE_O_TRACESYSGOOD) == 0 &&
+	    write_frame(h, return_code)) {
 		h->code = map_memory(h, CODE_BYTES, PROT_READ | PROT_EXEC);
 		h->data = map_memory(h, SCRATCH_BYTES, PROT_READ | PROT_WRITE);
 		if (h->code && h->data && write_memory(h, h->code, code, sizeof(code)) &&
-		    write_memory(h, h->code + AT_ONE, one, sizeof(one)) && write_frame(h))
+		    write_memory(h, h->code + AT_ONE, one, sizeof(one)))
 			return 0;
 		unmap_memory(h, &h->data, SCRATCH_BYTES);
 		unmap_memory(h, &h->code, CODE_BYTES);
+		put_back(h);
 	}
-	put_back(h);
 	return error_set(err, 0, "could not get memory in process %d for the call of dlopen()",
 	                 (int)h->pid);
 }
@@ -407,7 +439,7 @@ enum hijack_called hijack_call(struct hijack *h, uint64_t function, const uint64
 	registers.rsi = arguments[1];
 	registers.rdx = arguments[2];
 	registers.rbx = h->data;
-	registers.r12 = h->data + AT_FRAME;
+	registers.r12 = h->frame;
 	registers.rsp = h->data + AT_STACK - 64;
 	registers.rip = h->code;
 	registers.eflags &= ~UINT64_C(0x500); // direction, single steps
@@ -457,20 +489,24 @@ static bool is_ours(const struct hijack *h)
 	        (registers.rsp >= h->data && registers.rsp < h->data + SCRATCH_BYTES));
 }
 
+static bool take_state(struct hijack *h)
+{
+	return ptrace(PTRACE_GETREGS, h->tid, 0, &h->registers) == 0 &&
+	       ptrace(PTRACE_GETSIGMASK, h->tid, sizeof(h->mask), &h->mask) == 0 && get_vectors(h);
+}
+
 void hijack_end(struct hijack *h)
 {
-	if (h->lost) {
-		detach(h);
-		return;
+	uint64_t return_code;
+
+	if (!h->lost && !is_ours(h))
+		h->lost = !hijack_read(h, h->frame - sizeof(return_code), &return_code,
+		                       sizeof(return_code)) ||
+		          !take_state(h) || !write_frame(h, return_code);
+	if (!h->lost) {
+		unmap_memory(h, &h->data, SCRATCH_BYTES);
+		unmap_memory(h, &h->code, CODE_BYTES);
+		put_back(h);
 	}
-	if (!is_ours(h) &&
-	    (ptrace(PTRACE_GETREGS, h->tid, 0, &h->registers) < 0 ||
-	     ptrace(PTRACE_GETSIGMASK, h->tid, sizeof(h->mask), &h->mask) < 0 || !get_vectors(h))) {
-		detach(h);
-		return;
-	}
-	unmap_memory(h, &h->data, SCRATCH_BYTES);
-	unmap_memory(h, &h->code, CODE_BYTES);
-	put_back(h);
 	detach(h);
 }

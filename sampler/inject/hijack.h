@@ -24,7 +24,8 @@
 
 struct error;
 
-#define HIJACK_XSTATE 16384 /* bytes of vector registers, at most */
+#define HIJACK_ROOM   0x4800 /* of struct hijack.data: the caller's, for results */
+#define HIJACK_XSTATE 16384  /* bytes of vector registers, at most */
 
 struct hijack {
 	pid_t pid, tid;
@@ -34,6 +35,7 @@ struct hijack {
 	uint8_t vectors[HIJACK_XSTATE] __attribute__((aligned(64)));
 	size_t vector_bytes;
 	uint64_t system_call; /* address of an instruction that makes one */
+	uint64_t frame;       /* on its stack: what leads back */
 	uint64_t code, data;  /* what is mapped for us; 0: nothing yet */
 	bool lost;            /* it is in a call that did not return, and leads back by itself */
 };
@@ -54,9 +56,10 @@ int hijack_in_call(const struct hijack *h);
 
 bool hijack_read(const struct hijack *h, uint64_t address, void *to, size_t size);
 
-/* SYSTEM_CALL: the address of such an instruction. On failure the thread is as it was, and is to be
+/* SYSTEM_CALL: the address of such an instruction, in a function of libc's that returns behind it;
+   RETURN_CODE: of what calls rt_sigreturn(). On failure the thread is as it was, and is to be
    released. */
-int hijack_start(struct hijack *h, uint64_t system_call, struct error *err);
+int hijack_start(struct hijack *h, uint64_t system_call, uint64_t return_code, struct error *err);
 
 /* Copies TEXT to where the process can read it; 0: there is no room. AT: 0 and up, of 4. */
 uint64_t hijack_put(struct hijack *h, unsigned at, const char *text);

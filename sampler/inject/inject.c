@@ -432,6 +432,19 @@ static bool is_free(struct inject *i, bool must_block)
 	return true;
 }
 
+// Others are not to be disturbed.
+static bool is_in_plain_call(pid_t pid, pid_t tid)
+{
+	char path[64];
+	int number;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid, (int)tid);
+	cleanup_fclose FILE *file = fopen(path, "re");
+	if (!file)
+		return true; // who refuses that says why when the thread is to be stopped
+	return fscanf(file, "%d", &number) == 1 ? is_plain_call(number) : ferror(file) != 0;
+}
+
 static bool is_runnable(pid_t pid, pid_t tid, bool *sleeps)
 {
 	char path[64], text[512];
@@ -443,7 +456,7 @@ static bool is_runnable(pid_t pid, pid_t tid, bool *sleeps)
 	const char *end = strrchr(text, ')');
 	char state = end && end[1] == ' ' ? end[2] : 'X';
 	*sleeps = state == 'S';
-	return state == 'S' || state == 'R';
+	return state == 'R' || (*sleeps && is_in_plain_call(pid, tid));
 }
 
 static int refused(const struct inject *i)
@@ -540,6 +553,18 @@ static uint64_t find_system_call(const struct inject *i)
 	return found ? function + (uint64_t)(found - bytes) : 0;
 }
 
+// What libc has its handlers of signals return to.
+static uint64_t find_return_code(const struct inject *i)
+{
+	static const uint8_t wanted[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	cleanup_free uint8_t *code = malloc(i->libc.code_bytes);
+
+	if (!code || !hijack_read(&i->hijack, i->libc.code, code, i->libc.code_bytes))
+		return 0;
+	const uint8_t *found = memmem(code, i->libc.code_bytes, wanted, sizeof(wanted));
+	return found ? i->libc.code + (uint64_t)(found - code) : 0;
+}
+
 enum answer {
 	ANSWERED,
 	LEFT_ALONE // and all is said
@@ -595,7 +620,7 @@ static enum answer pass_lock(struct inject *i, uint64_t function, uint64_t a, ui
 static enum answer pass_locks(struct inject *i)
 {
 	if (pass_lock(i, find_function(i, "dladdr"), object_function(&i->libc, "syscall"),
-	              i->hijack.data + 0x4800) != ANSWERED)
+	              i->hijack.data + HIJACK_ROOM) != ANSWERED)
 		return LEFT_ALONE;
 	return pass_lock(i, object_function(&i->libc, "dl_iterate_phdr"), hijack_one(&i->hijack),
 	                 0);
@@ -683,11 +708,13 @@ static int start_calls(struct inject *i, uint64_t *error_place, uint32_t *error)
 	uint64_t system_call = find_system_call(i),
 		 location = object_function(&i->libc, "__errno_location");
 
-	if (!system_call || !location) {
+	uint64_t return_code = find_return_code(i);
+
+	if (!system_call || !return_code || !location) {
 		hijack_release(&i->hijack);
 		return refuse(i, "its C library is not known", "Leave out --agent.");
 	}
-	if (hijack_start(&i->hijack, system_call, i->err) < 0) {
+	if (hijack_start(&i->hijack, system_call, return_code, i->err) < 0) {
 		hijack_release(&i->hijack);
 		return -1;
 	}

@@ -139,6 +139,8 @@ bool object_find(struct object *o, pid_t pid, bool (*is_it)(const char *name))
 		if (!is_it(path_base(o->path)))
 			continue;
 		o->inode = map.inode;
+		o->code = map.start;
+		o->code_bytes = map.length;
 		read_file(o, pid, &map); // without functions it is there all the same
 		return true;
 	}

@@ -18,8 +18,9 @@ struct object_function {
 };
 
 struct object {
-	char path[4096]; /* as the process has it; "" if there is none */
-	uint64_t bias;   /* run-time address less the file's */
+	char path[4096];           /* as the process has it; "" if there is none */
+	uint64_t bias;             /* run-time address less the file's */
+	uint64_t code, code_bytes; /* the first mapping of its code */
 	uint64_t inode;
 	bool deleted;
 	struct object_function *functions;
