@@ -33,6 +33,10 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_TEXT,
 	  .offset = AT(pids),
 	  .help = "attach to processes that run already, until --duration, Ctrl-C or their end" },
+	{ .name = "agent",
+	  .kind = OPTION_SWITCH,
+	  .offset = AT(agent),
+	  .help = "with -p: load the agent into them, for ops of PyTorch; our code runs in there" },
 	{ .letter = 'F',
 	  .name = "frequency",
 	  .argument = "HZ",
@@ -343,6 +347,10 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 		return error_wrap(err, "--ranks");
 	if (options->pids && check_attach(options, err) < 0)
 		return -1;
+	if (options->agent && !options->pids)
+		return error_set(err, 0,
+		                 "--agent goes with -p: a program that bottleneck starts "
+		                 "has the agent by itself");
 	if (options->view.display.help || options->help_all || options->version ||
 	    options->argv[0] || options->pids)
 		return 0;
@@ -386,7 +394,7 @@ struct recording_options run_options_recording(const struct run_options *options
 		.off_cpu = !options->no_off_cpu,
 		.budget_percent = options->budget_percent,
 		.timeline_limit = options->timeline_limit,
-		.agent = !options->no_agent,
+		.agent = options->pids ? options->agent : !options->no_agent,
 		.ops = run_options_ops(options),
 		.malloc = run_options_malloc(options),
 		.waits = is_on(options, provider_get(OP_WAITS)),

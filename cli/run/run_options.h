@@ -21,6 +21,7 @@ struct run_options {
 	int rung;     /* enum rung less 1 */
 	bool no_off_cpu;
 	const char *pids;               /* of processes that run already; NULL: one is started */
+	bool agent;                     /* is loaded into these */
 	uint64_t delay_ns, duration_ns; /* 0: none */
 	const char *range;              /* glob; NULL: none */
 	bool start_paused;

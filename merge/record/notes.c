@@ -254,7 +254,13 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	uint64_t lost = f->status->lost_ops;
 	char text[ERROR_TEXT_SIZE];
 
-	if (f->options->attached)
+	if (f->options->attached && f->options->agent)
+		notes_add(
+			n,
+			"attached to what ran already: of ops the agent gets those of PyTorch there; "
+			"others, allocations, locks by name and calls of GPUs are seen when "
+			"bottleneck starts the program. Its library stays in the process, idle");
+	else if (f->options->attached)
 		notes_add(n, "attached to what ran already: ops, allocations, locks by name and "
 		             "calls of GPUs are seen when bottleneck starts the program");
 	if (*f->status->rung_note)

@@ -24,6 +24,7 @@
 #include "merge/record/prices.h"
 #include "merge/record/recorder.h"
 #include "merge/record/surroundings.h"
+#include "sampler/inject/inject.h"
 #include "sampler/proc/proc_io.h"
 #include "sampler/proc/proc_stat.h"
 #include "sampler/sampler.h"
@@ -69,10 +70,14 @@ enum agent_role {
 #define PRICES_CPU_NS_MIN (500 * NS_PER_MS)
 #define PRICE_NS_MAX      (2 * NS_PER_MS) // of a thread or an exec
 
+// What of the agent works where it has not been from the start.
+#define LATE_OPS (1u << OP_TORCH)
+
 struct recording {
 	struct recording_options options;
 	pid_t child;
 	struct session *session; // of the agent; NULL if there is none
+	size_t joined;           // of the attached ones, those that have the agent: the first ones
 	char agent[PATH_MAX];    // its library, where it is needed
 	enum agent_role agent_role;
 	uint32_t others_hz;            // the rate for who does not sample itself
@@ -177,6 +182,21 @@ static bool can_take_agent(struct recording *r)
 	return false;
 }
 
+// Of what processes that run already can have of it.
+static int open_late_session(struct recording *r, struct error *err)
+{
+	const struct session_options wanted = {
+		.library = r->agent,
+		.stack_bytes = r->options.stack_bytes,
+		.ops = r->options.ops & LATE_OPS,
+	};
+
+	if (agent_path_find(r->agent, sizeof(r->agent), err) < 0)
+		return -1;
+	r->session = session_new(&wanted, err);
+	return r->session ? 0 : -1;
+}
+
 static int open_session(struct recording *r, struct error *err)
 {
 	const struct recording_options *options = &r->options;
@@ -197,8 +217,10 @@ static int open_session(struct recording *r, struct error *err)
 	struct error reason;
 	char text[ERROR_TEXT_SIZE];
 
-	if (!options->agent || options->attached)
+	if (!options->agent)
 		return 0;
+	if (options->attached)
+		return open_late_session(r, err);
 	r->agent_role = role_of_agent(options->best_rung);
 	// Any program may start Python, whose processes sample themselves.
 	wanted.python_hz = options->best_rung > RUNG_AGENT ? 0 : options->frequency_hz;
@@ -234,10 +256,39 @@ struct recording *recording_new(const struct recording_options *options, struct 
 	return steal(r);
 }
 
+// The last of them that has it leaves it, too, even if others cannot.
+static void leave_attached(struct recording *r)
+{
+	struct error why;
+	char text[ERROR_TEXT_SIZE];
+
+	while (r->joined)
+		if (inject_leave(r->options.attached[--r->joined], r->agent, &why) < 0)
+			notes_add(&r->notes, "%s", error_message(&why, text, sizeof(text)));
+}
+
+// All of them get it, or nothing is recorded.
+static int join_attached(struct recording *r, struct error *err)
+{
+	char config[256];
+
+	if (!r->session || !r->options.attached)
+		return 0;
+	session_config(r->session, config, sizeof(config));
+	for (; r->joined < r->options.attached_count; r->joined++)
+		if (inject_join(r->options.attached[r->joined], r->agent,
+		                session_directory(r->session), config, err) < 0) {
+			leave_attached(r);
+			return -1;
+		}
+	return 0;
+}
+
 void recording_free(struct recording *r)
 {
 	if (!r)
 		return;
+	leave_attached(r);
 	early_free(r->early); // before what it reads
 	jit_names_free(r->jit_names);
 	sampler_free(r->sampler);
@@ -369,7 +420,7 @@ int recording_attach(struct recording *r, pid_t child, struct error *err)
 	if (attached ? sampler_follow(r->sampler, attached, r->options.attached_count, err) < 0
 	             : sampler_attach(r->sampler, child, err) < 0)
 		return -1;
-	return open_early(r, err);
+	return open_early(r, err) < 0 ? -1 : join_attached(r, err);
 }
 
 void recording_start(struct recording *r, const struct run *run)
@@ -577,6 +628,7 @@ void recording_end(struct recording *r, int status, const struct rusage *usage)
 
 	r->run.exit_status = status;
 	take_time(r);
+	leave_attached(r); // before the last that it has written is taken
 	if (usage) {
 		r->run.target_cpu_ns = usage_cpu_ns(usage);
 		r->run.peak_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;

@@ -48,7 +48,8 @@ enum recording_launches {
 struct recording_options {
 	char *const *argv;     /* what the child will exec, or what the first of ATTACHED runs */
 	const pid_t *attached; /* processes that run already, with the children that they have;
-	                          NULL: a child is started. Nothing is put into them */
+	                          NULL: a child is started. Nothing is put into them, unless
+	                          AGENT says so */
 	size_t attached_count;
 	uint32_t frequency_hz; /* samples per second of CPU time of a thread */
 	uint32_t stack_bytes;  /* captured with each sample */
