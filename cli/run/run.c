@@ -202,10 +202,10 @@ static int running_open(struct running *r, const struct run_options *options, st
 static void running_close(struct running *r)
 {
 	launch_close(&r->launch);
+	recording_free(r->recording); // it may have to let go of what is attached
+	r->recording = NULL;
 	if (r->attach.count)
 		attach_close(&r->attach);
-	recording_free(r->recording);
-	r->recording = NULL;
 	facts_fini(&r->facts);
 	if (r->job.fd >= 0)
 		job_close(&r->job);

@@ -19,8 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STOP_MS       200
-#define STEP_MS       2000
+#define STOP_MS       2000 // for a thread that has to get a CPU for it, on a busy machine
+#define STEP_MS       5000
 #define POLL_US       200
 #define CODE_BYTES    4096
 #define SCRATCH_BYTES ((uint64_t)512 << 10)
@@ -142,7 +142,7 @@ static bool get_vectors(struct hijack *h)
 
 enum hijack_stopped hijack_stop(struct hijack *h, pid_t pid, pid_t tid)
 {
-	char path[32];
+	char path[64];
 
 	*h = (struct hijack){ .pid = pid, .tid = tid, .memory = -1 };
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
@@ -150,7 +150,7 @@ enum hijack_stopped hijack_stop(struct hijack *h, pid_t pid, pid_t tid)
 	int status = interrupt(h, STOP_MS);
 	if (status <= 0)
 		return status < 0 ? HIJACK_PENDING : HIJACK_GONE;
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", (int)pid, (int)tid);
 	h->memory = open(path, O_RDWR | O_CLOEXEC);
 	if (h->memory >= 0 && ptrace(PTRACE_GETREGS, tid, 0, &h->registers) == 0 &&
 	    ptrace(PTRACE_GETSIGMASK, tid, sizeof(h->mask), &h->mask) == 0 && get_vectors(h))
@@ -392,13 +392,17 @@ static void put_back(struct hijack *h)
 
 int hijack_start(struct hijack *h, uint64_t system_call, uint64_t return_code, struct error *err)
 {
+	int64_t result;
+
 	h->system_call = system_call;
 	if (ptrace(PTRACE_SETOPTIONS, h->tid, 0, PTRACE_O_TRACESYSGOOD) == 0 &&
 	    write_frame(h, return_code)) {
-		h->code = map_memory(h, CODE_BYTES, PROT_READ | PROT_EXEC);
+		h->code = map_memory(h, CODE_BYTES, PROT_READ | PROT_WRITE);
 		h->data = map_memory(h, SCRATCH_BYTES, PROT_READ | PROT_WRITE);
+		const uint64_t executable[6] = { h->code, CODE_BYTES, PROT_READ | PROT_EXEC };
 		if (h->code && h->data && write_memory(h, h->code, code, sizeof(code)) &&
-		    write_memory(h, h->code + AT_ONE, one, sizeof(one)))
+		    write_memory(h, h->code + AT_ONE, one, sizeof(one)) &&
+		    make_call(h, SYS_mprotect, executable, &result) && result == 0)
 			return 0;
 		unmap_memory(h, &h->data, SCRATCH_BYTES);
 		unmap_memory(h, &h->code, CODE_BYTES);
@@ -406,6 +410,11 @@ int hijack_start(struct hijack *h, uint64_t system_call, uint64_t return_code, s
 	}
 	return error_set(err, 0, "could not get memory in process %d for the call of dlopen()",
 	                 (int)h->pid);
+}
+
+size_t hijack_frame_bytes(const struct hijack *h)
+{
+	return RED_ZONE + h->vector_bytes + sizeof(struct signal_frame) + 256;
 }
 
 uint64_t hijack_put(struct hijack *h, unsigned at, const char *text)

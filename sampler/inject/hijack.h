@@ -61,6 +61,9 @@ bool hijack_read(const struct hijack *h, uint64_t address, void *to, size_t size
    released. */
 int hijack_start(struct hijack *h, uint64_t system_call, uint64_t return_code, struct error *err);
 
+/* What a start takes of the thread's stack. */
+size_t hijack_frame_bytes(const struct hijack *h);
+
 /* Copies TEXT to where the process can read it; 0: there is no room. AT: 0 and up, of 4. */
 uint64_t hijack_put(struct hijack *h, unsigned at, const char *text);
 

@@ -34,10 +34,12 @@
 #define LEAVE_TRIES     5
 #define STACK_COPY      ((size_t)64 << 10)
 #define STACK_LOOK      ((size_t)1 << 20) // of one that could not be unwound
-#define RSEQ_CONFIG     0x420f            // PTRACE_GET_RSEQ_CONFIGURATION
-#define MODE_OF_LIBC    0x80000000u       // __RTLD_DLOPEN, of __libc_dlopen_mode()
-#define SYSCALL_LOOK    64                // bytes of syscall()
-#define RUNS_NEAR_START 3                 // outermost frames, which are libc's for each thread
+#define STACK_RESERVE   ((uint64_t)8 << 10)
+#define STACK_DEEP      ((uint64_t)64 << 20)
+#define RSEQ_CONFIG     0x420f      // PTRACE_GET_RSEQ_CONFIGURATION
+#define MODE_OF_LIBC    0x80000000u // __RTLD_DLOPEN, of __libc_dlopen_mode()
+#define SYSCALL_LOOK    64          // bytes of syscall()
+#define RUNS_NEAR_START 3           // outermost frames, which are libc's for each thread
 
 struct inject {
 	pid_t pid;
@@ -46,6 +48,7 @@ struct inject {
 	struct object libc, loader, dl, agent;
 	struct modules *modules;
 	struct unwinder *unwinder;
+	int allocator; // 1: it has one that is not libc's; -1: it has not; 0: not known yet
 	struct process process; // its mappings alone
 	struct hijack hijack;
 	struct error *err;
@@ -403,6 +406,36 @@ static bool is_in_sequence(const struct hijack *h)
 	       (!hijack_read(h, config.place + 8, &sequence, sizeof(sequence)) || sequence);
 }
 
+static bool is_of_libc(const char *name)
+{
+	return is_libc(name) || is_loader(name);
+}
+
+// Whether it stands on the stack that it was made with, which libc has put its own data above, and
+// has room there. Coroutines have small ones, with something else of the program's below.
+static bool has_stack(const struct hijack *h)
+{
+	uint64_t low = h->registers.rsp - hijack_frame_bytes(h) - STACK_RESERVE;
+	char path[64];
+	cleanup_free char *line = NULL;
+	size_t room = 0;
+	struct event_map map;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)h->pid);
+	cleanup_fclose FILE *maps = fopen(path, "re");
+	while (maps && getline(&line, &room, maps) > 0) {
+		if (!mapper_parse(line, &map) || h->registers.rsp - map.start >= map.length)
+			continue;
+		if (low < map.start || low > h->registers.rsp)
+			return false;
+		return strcmp(map.path, "[stack]") == 0 ||
+		       (h->registers.fs_base > h->registers.rsp &&
+		        h->registers.fs_base < map.start + map.length &&
+		        h->registers.fs_base - h->registers.rsp < STACK_DEEP);
+	}
+	return false;
+}
+
 // Whether the thread, which is stopped, can be made to call dlopen().
 static bool is_free(struct inject *i, bool must_block)
 {
@@ -413,9 +446,16 @@ static bool is_free(struct inject *i, bool must_block)
 	bool blocked = call >= 0;
 	uint32_t flags = 0;
 
+	// Its own allocator may have been interrupted: which functions are of it nobody knows.
+	if (!blocked && !i->allocator)
+		i->allocator = object_any(i->pid, "malloc", is_of_libc) ? 1 : -1;
+
 	if (h->registers.cs != 0x33 || (blocked ? !is_plain_call(call) : must_block))
 		return false;
-	if (!blocked && ((int64_t)h->registers.orig_rax >= 0 || is_in_sequence(h)))
+	if (!blocked &&
+	    ((int64_t)h->registers.orig_rax >= 0 || i->allocator > 0 || is_in_sequence(h)))
+		return false;
+	if (!has_stack(h))
 		return false;
 	struct event_sample sample = sample_of(&h->registers, stack, read_stack(h, stack));
 	if (!sample.stack_bytes)
@@ -505,7 +545,11 @@ static int choose_once(struct inject *i, bool must_block)
 		case HIJACK_REFUSED:
 			found = refused(i);
 			break;
-		default:
+		case HIJACK_PENDING: // to go on while it may stop at any moment would hold it
+			found = refuse(i, "one of its threads did not stop in time",
+			               "Try again, or leave out --agent.");
+			break;
+		case HIJACK_GONE:
 			break;
 		}
 	}
@@ -751,6 +795,9 @@ static int leave(struct inject *i)
 {
 	uint64_t function = object_function(&i->agent, PROTOCOL_LEAVE), error_place = 0, stays = 1;
 	uint32_t error = 0;
+
+	if (!i->agent.path[0])
+		return 0; // the process has become another program
 
 	for (int tries = 0; function && stays && tries < LEAVE_TRIES; tries++) {
 		if (choose(i) < 0 || start_calls(i, &error_place, &error) < 0 ||

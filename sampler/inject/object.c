@@ -148,6 +148,32 @@ bool object_find(struct object *o, pid_t pid, bool (*is_it)(const char *name))
 	return false;
 }
 
+bool object_any(pid_t pid, const char *name, bool (*left_out)(const char *name))
+{
+	cleanup_free char *line = NULL;
+	size_t room = 0;
+	char path[32];
+	struct event_map map;
+	uint64_t last = 0;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	cleanup_fclose FILE *maps = fopen(path, "re");
+	while (maps && !found && getline(&line, &room, maps) > 0) {
+		struct object *o;
+		if (!mapper_parse(line, &map) || !(map.protection & PROT_EXEC) ||
+		    map.path[0] != '/' || map.inode == last || !(o = calloc(1, sizeof(*o))))
+			continue;
+		last = map.inode;
+		take_path(o, map.path);
+		if (!left_out(path_base(o->path)))
+			found = !read_file(o, pid, &map) || object_function(o, name);
+		object_fini(o);
+		free(o);
+	}
+	return found || !maps;
+}
+
 void object_fini(struct object *o)
 {
 	free(o->functions);

@@ -32,6 +32,10 @@ struct object {
 bool object_find(struct object *o, pid_t pid, bool (*is_it)(const char *name));
 void object_fini(struct object *o);
 
+/* Whether a file that PID has code of, other than those that are LEFT_OUT, has a function NAME for
+   others. True also if one of them cannot be read. */
+bool object_any(pid_t pid, const char *name, bool (*left_out)(const char *name));
+
 /* The run-time address of function NAME; 0 if it has none. */
 uint64_t object_function(const struct object *o, const char *name);
 
