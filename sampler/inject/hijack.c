@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +23,11 @@
 #define STOP_MS       2000 // for a thread that has to get a CPU for it, on a busy machine
 #define STEP_MS       5000
 #define POLL_US       200
+#define SPIN_NS       NS_PER_MS // a thread stops at once, mostly
 #define CODE_BYTES    4096
 #define SCRATCH_BYTES ((uint64_t)512 << 10)
-#define RESTART_FIRST (-516) // the kernel's own results: never seen but by a tracer
+#define RESTART_STATE (-516) // the kernel's own results: never seen but by a tracer
+#define RESTART_FIRST RESTART_STATE
 #define RESTART_LAST  (-512)
 #define WAIT_S        5 // how long a thread waits for us when its call is over
 
@@ -93,7 +96,8 @@ static void pause_us(unsigned us)
 // The next stop of the thread. -1: none within LIMIT_MS; 0: it has ended.
 static int wait_for_stop(const struct hijack *h, unsigned limit_ms)
 {
-	uint64_t until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
+	uint64_t now_ns = clock_now_ns(), until_ns = now_ns + limit_ms * NS_PER_MS;
+	uint64_t spin_ns = now_ns + SPIN_NS;
 	int status;
 
 	for (;;) {
@@ -102,9 +106,13 @@ static int wait_for_stop(const struct hijack *h, unsigned limit_ms)
 			return WIFSTOPPED(status) ? status : 0;
 		if (got < 0 && errno != EINTR)
 			return 0;
-		if (clock_now_ns() >= until_ns)
+		now_ns = clock_now_ns();
+		if (now_ns >= until_ns)
 			return -1;
-		pause_us(POLL_US);
+		if (now_ns < spin_ns)
+			sched_yield();
+		else
+			pause_us(POLL_US);
 	}
 }
 
@@ -138,27 +146,6 @@ static bool get_vectors(struct hijack *h)
 		return false;
 	h->vector_bytes = all.iov_len;
 	return true;
-}
-
-enum hijack_stopped hijack_stop(struct hijack *h, pid_t pid, pid_t tid)
-{
-	char path[64];
-
-	*h = (struct hijack){ .pid = pid, .tid = tid, .memory = -1 };
-	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
-		return errno == ESRCH ? HIJACK_GONE : HIJACK_REFUSED;
-	int status = interrupt(h, STOP_MS);
-	if (status <= 0)
-		return status < 0 ? HIJACK_PENDING : HIJACK_GONE;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", (int)pid, (int)tid);
-	h->memory = open(path, O_RDWR | O_CLOEXEC);
-	if (h->memory >= 0 && ptrace(PTRACE_GETREGS, tid, 0, &h->registers) == 0 &&
-	    ptrace(PTRACE_GETSIGMASK, tid, sizeof(h->mask), &h->mask) == 0 && get_vectors(h))
-		return HIJACK_STOPPED;
-	int error = errno;
-	hijack_release(h);
-	errno = error;
-	return HIJACK_REFUSED;
 }
 
 bool hijack_read(const struct hijack *h, uint64_t address, void *to, size_t size)
@@ -223,12 +210,23 @@ static struct user_regs_struct as_before(const struct hijack *h)
 {
 	struct user_regs_struct registers = h->registers;
 
-	if ((int64_t)registers.rax != -EINTR || !is_repeatable(hijack_in_call(h)) || has_signals(h))
+	bool fails = (int64_t)registers.rax == -EINTR && is_repeatable(hijack_in_call(h)) &&
+	             !has_signals(h);
+	if (!fails && !(h->replaced && (int64_t)registers.rax == RESTART_STATE))
 		return registers;
 	registers.rip -= 2; // the length of the instruction
 	registers.rax = registers.orig_rax;
 	registers.orig_rax = UINT64_MAX;
 	return registers;
+}
+
+// At once: should we end from here on, it finds nothing changed.
+static bool repeat_later(const struct hijack *h)
+{
+	struct user_regs_struct registers = as_before(h);
+
+	return registers.rip == h->registers.rip ||
+	       ptrace(PTRACE_SETREGS, h->tid, 0, &registers) == 0;
 }
 
 static void detach(struct hijack *h)
@@ -246,6 +244,28 @@ void hijack_release(struct hijack *h)
 	if (h->memory >= 0 && registers.rip != h->registers.rip)
 		ptrace(PTRACE_SETREGS, h->tid, 0, &registers);
 	detach(h);
+}
+
+enum hijack_stopped hijack_stop(struct hijack *h, pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	*h = (struct hijack){ .pid = pid, .tid = tid, .memory = -1 };
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
+		return errno == ESRCH ? HIJACK_GONE : HIJACK_REFUSED;
+	int status = interrupt(h, STOP_MS);
+	if (status <= 0)
+		return status < 0 ? HIJACK_PENDING : HIJACK_GONE;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", (int)pid, (int)tid);
+	h->memory = open(path, O_RDWR | O_CLOEXEC);
+	if (h->memory >= 0 && ptrace(PTRACE_GETREGS, tid, 0, &h->registers) == 0 &&
+	    repeat_later(h) && ptrace(PTRACE_GETSIGMASK, tid, sizeof(h->mask), &h->mask) == 0 &&
+	    get_vectors(h))
+		return HIJACK_STOPPED;
+	int error = errno;
+	hijack_release(h);
+	errno = error;
+	return HIJACK_REFUSED;
 }
 
 // Not those that an instruction raises.
@@ -468,8 +488,11 @@ enum hijack_called hijack_call(struct hijack *h, uint64_t function, const uint64
 	status = interrupt(h, STEP_MS);
 	if (status < 0)
 		h->lost = true;
-	if (!is_done(h, &control))
+	if (!is_done(h, &control)) {
+		if (ptrace(PTRACE_GETREGS, h->tid, 0, &registers) == 0)
+			h->replaced |= (int64_t)registers.rax == RESTART_STATE;
 		return HIJACK_STUCK;
+	}
 	*result = control.result;
 	return HIJACK_RETURNED;
 }

@@ -37,7 +37,8 @@ struct hijack {
 	uint64_t system_call; /* address of an instruction that makes one */
 	uint64_t frame;       /* on its stack: what leads back */
 	uint64_t code, data;  /* what is mapped for us; 0: nothing yet */
-	bool lost;            /* it is in a call that did not return, and leads back by itself */
+	bool replaced; /* a call that is stuck has taken the place of what its own restarts by */
+	bool lost;     /* it is in a call that did not return, and leads back by itself */
 };
 
 enum hijack_stopped {

@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHOOSE_NS       (3 * NS_PER_SEC) // until a thread is found that can be borrowed
+#define CHOOSE_NS       (10 * NS_PER_SEC) // until a thread is found that can be borrowed
 #define TRY_AGAIN_NS    (2 * NS_PER_MS)
 #define LOCK_MS         500   // for a lock of the loader's that another thread has
 #define CALL_MS         10000 // for the agent, and for reading its file from a slow disk
@@ -406,9 +406,10 @@ static bool is_in_sequence(const struct hijack *h)
 	       (!hijack_read(h, config.place + 8, &sequence, sizeof(sequence)) || sequence);
 }
 
+// The agent's is none, where it has been loaded late.
 static bool is_of_libc(const char *name)
 {
-	return is_libc(name) || is_loader(name);
+	return is_libc(name) || is_loader(name) || is_agent(name);
 }
 
 // Whether it stands on the stack that it was made with, which libc has put its own data above, and
@@ -570,8 +571,8 @@ static int choose(struct inject *i)
 		nanosleep(&(struct timespec){ 0, TRY_AGAIN_NS }, NULL);
 	} while (clock_now_ns() < until_ns);
 	return refuse(i,
-	              "all of its threads were busy with memory, libraries or the kernel for 3 "
-	              "seconds",
+	              "all of its threads were busy with memory, libraries or the kernel for "
+	              "10 seconds",
 	              "Try again, or leave out --agent.");
 }
 

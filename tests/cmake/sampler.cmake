@@ -5,6 +5,8 @@ foreach(module address_space budget cfi_search code_rules correlations cpu_accou
   unit(${module} LIBS sampler)
 endforeach()
 unit(proc_task LIBS sampler tracer_test_support)
+unit(hijack LIBS sampler)
+unit(object LIBS sampler dl)
 unit(proc_title LIBS sampler tracer_test_support)
 unit(unwind_modules LIBS sampler dl)
 unit(cfi_table LIBS sampler PkgConfig::DW PkgConfig::ELF)

@@ -132,7 +132,7 @@ class AttachAgent(Case):
         self.end(process, ("0 wrong\n", 0))
 
     def test_one_thread_that_waits_or_works(self):
-        for letter in "PNEFRWA":
+        for letter in "PNEFRW":
             with self.subTest(letter=letter):
                 process = self.start(ATTACHED, letter)
                 self.cycles(process, 5)
@@ -181,7 +181,9 @@ class AttachAgent(Case):
         self.end(process, ("0 callbacks\n", 0))
 
     def test_bottleneck_may_be_killed_at_any_moment(self):
-        for command, wanted in (([ATTACHED, "pnefrwa"], "0 wrong\n"), ([LATE_TORCH], "0 callbacks\n")):
+        # Killed between a stop and the next line of it, epoll_wait() and a recv() with a timeout fail, as
+        # they do at SIGSTOP.
+        for command, wanted in (([ATTACHED, "pnfwa"], "0 wrong\n"), ([LATE_TORCH], "0 callbacks\n")):
             with self.subTest(command=command):
                 process = self.start(*command)
                 before = self.state_of(process.pid)
