@@ -153,7 +153,7 @@ bool hijack_read(const struct hijack *h, uint64_t address, void *to, size_t size
 	return pread(h->memory, to, size, (off_t)address) == (ssize_t)size;
 }
 
-static bool write_memory(const struct hijack *h, uint64_t address, const void *from, size_t size)
+bool hijack_write(const struct hijack *h, uint64_t address, const void *from, size_t size)
 {
 	return pwrite(h->memory, from, size, (off_t)address) == (ssize_t)size;
 }
@@ -395,9 +395,9 @@ static bool write_frame(struct hijack *h, uint64_t return_code)
 	memcpy(vectors + AT_SOFTWARE + 8, &software.features, 8);
 	memcpy(vectors + AT_SOFTWARE + 16, &software.bytes, 4);
 	memcpy(vectors + h->vector_bytes, &end, sizeof(end));
-	return write_memory(h, at_vectors, vectors, h->vector_bytes + sizeof(end)) &&
-	       write_memory(h, h->frame, &frame, sizeof(frame)) &&
-	       write_memory(h, h->frame - sizeof(return_code), &return_code, sizeof(return_code));
+	return hijack_write(h, at_vectors, vectors, h->vector_bytes + sizeof(end)) &&
+	       hijack_write(h, h->frame, &frame, sizeof(frame)) &&
+	       hijack_write(h, h->frame - sizeof(return_code), &return_code, sizeof(return_code));
 }
 
 static void put_back(struct hijack *h)
@@ -420,8 +420,8 @@ int hijack_start(struct hijack *h, uint64_t system_call, uint64_t return_code, s
 		h->code = map_memory(h, CODE_BYTES, PROT_READ | PROT_WRITE);
 		h->data = map_memory(h, SCRATCH_BYTES, PROT_READ | PROT_WRITE);
 		const uint64_t executable[6] = { h->code, CODE_BYTES, PROT_READ | PROT_EXEC };
-		if (h->code && h->data && write_memory(h, h->code, code, sizeof(code)) &&
-		    write_memory(h, h->code + AT_ONE, one, sizeof(one)) &&
+		if (h->code && h->data && hijack_write(h, h->code, code, sizeof(code)) &&
+		    hijack_write(h, h->code + AT_ONE, one, sizeof(one)) &&
 		    make_call(h, SYS_mprotect, executable, &result) && result == 0)
 			return 0;
 		unmap_memory(h, &h->data, SCRATCH_BYTES);
@@ -442,7 +442,7 @@ uint64_t hijack_put(struct hijack *h, unsigned at, const char *text)
 	uint64_t place = h->data + AT_TEXTS + (uint64_t)at * TEXT_BYTES;
 	size_t size = strlen(text) + 1;
 
-	return at < 4 && size <= TEXT_BYTES && write_memory(h, place, text, size) ? place : 0;
+	return at < 4 && size <= TEXT_BYTES && hijack_write(h, place, text, size) ? place : 0;
 }
 
 uint64_t hijack_one(const struct hijack *h)
@@ -473,7 +473,7 @@ enum hijack_called hijack_call(struct hijack *h, uint64_t function, const uint64
 	registers.rip = h->code;
 	registers.eflags &= ~UINT64_C(0x500); // direction, single steps
 	registers.orig_rax = UINT64_MAX;
-	if (!write_memory(h, h->data, &control, sizeof(control)) ||
+	if (!hijack_write(h, h->data, &control, sizeof(control)) ||
 	    ptrace(PTRACE_SETREGS, h->tid, 0, &registers) < 0 ||
 	    ptrace(PTRACE_CONT, h->tid, 0, 0) < 0)
 		return HIJACK_CRASHED;

@@ -55,7 +55,9 @@ void hijack_release(struct hijack *h);
 /* The number of the system call that it was stopped in; -1: none. */
 int hijack_in_call(const struct hijack *h);
 
+/* The process's memory: all of SIZE bytes, or false. */
 bool hijack_read(const struct hijack *h, uint64_t address, void *to, size_t size);
+bool hijack_write(const struct hijack *h, uint64_t address, const void *from, size_t size);
 
 /* SYSTEM_CALL: the address of such an instruction, in a function of libc's that returns behind it;
    RETURN_CODE: of what calls rt_sigreturn(). On failure the thread is as it was, and is to be

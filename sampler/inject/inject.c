@@ -734,18 +734,11 @@ static enum answer forget_error(struct inject *i)
 	return error ? call(i, error, 0, 0, 0, CALL_MS, &ignored) : ANSWERED;
 }
 
-static int finish(struct inject *i, uint64_t error_place, const uint32_t *error)
+static void finish(struct inject *i, uint64_t error_place, const uint32_t *error)
 {
-	char path[32];
-
-	if (error_place) {
-		snprintf(path, sizeof(path), "/proc/%d/mem", (int)i->pid);
-		if (pwrite(i->hijack.memory, error, sizeof(*error), (off_t)error_place) !=
-		    (ssize_t)sizeof(*error))
-			error_place = 0;
-	}
+	if (error_place)
+		hijack_write(&i->hijack, error_place, error, sizeof(*error));
 	hijack_end(&i->hijack);
-	return 0;
 }
 
 static int start_calls(struct inject *i, uint64_t *error_place, uint32_t *error)

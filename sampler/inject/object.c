@@ -184,7 +184,7 @@ void object_fini(struct object *o)
 uint64_t object_function(const struct object *o, const char *name)
 {
 	for (size_t i = 0; i < o->count; i++)
-		if (strcmp(o->functions[i].name, name) == 0)
+		if (o->functions[i].name && strcmp(o->functions[i].name, name) == 0)
 			return o->bias + o->functions[i].start;
 	return 0;
 }

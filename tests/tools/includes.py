@@ -98,8 +98,6 @@ ONE_CLIENT = {
     "symbolize/dwarf/dwp_index.h": "the index of packages, a parser of foreign bytes of its own",
     "symbolize/dwarf/entry_steps.h": "steps over entries, which alone is measured against libdw",
     "symbolize/dwarf/split_dwarf.h": "which file has the rest of a unit, apart from resolving addresses",
-    "sampler/inject/hijack.h": "ptrace and machine code, apart from what is called and when that is safe",
-    "sampler/inject/object.h": "symbols of a foreign file, apart from what is called",
     "sampler/unwind/cfi_program.h": "cfi_section.h hands it on",
     "sampler/unwind/cfi_search.h": "cfi_section.h hands it on",
     "sampler/unwind/unwinder_libunwind.h": "libunwind's types stop here",
