@@ -261,8 +261,13 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 			"others, allocations, locks by name and calls of GPUs are seen when "
 			"bottleneck starts the program. Its library stays in the process, idle");
 	else if (f->options->attached)
-		notes_add(n, "attached to what ran already: ops, allocations, locks by name and "
-		             "calls of GPUs are seen when bottleneck starts the program");
+		notes_add(
+			n,
+			"attached to what ran already: ops, allocations, locks by name and calls of "
+			"GPUs are seen when bottleneck starts the program%s",
+			f->has_torch ? ". For ops of PyTorch in a program that runs, --agent "
+				       "loads a library into it"
+				     : "");
 	if (*f->status->rung_note)
 		notes_add(n, "%s", f->status->rung_note);
 	note_rate(n, f);

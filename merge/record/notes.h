@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -30,6 +31,7 @@ struct notes_facts {
 	const struct traced *traced; /* NULL: the agent was not in the program */
 	uint32_t background;         /* processes that go on */
 	const char *background_name; /* of the first */
+	bool has_torch;              /* PyTorch is in the program */
 	const struct error *broken;  /* why sampling ended early; no text: it did not */
 };
 

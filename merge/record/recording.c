@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/kallsyms.h"
 #include "base/op.h"
+#include "base/path.h"
 #include "base/stop.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
@@ -680,6 +681,17 @@ static void tell_prices(struct recording *r)
 		run->setup_ns = execs * prices.exec;
 }
 
+static bool has_torch(const struct recording *r)
+{
+	static const char library[] = "libtorch_cpu.so";
+
+	for (uint32_t id = 1; id <= modules_count(r->modules); id++)
+		if (strncmp(path_base(modules_get(r->modules, id)->path), library,
+		            sizeof(library) - 1) == 0)
+			return true;
+	return false;
+}
+
 int recording_finish(struct recording *r, struct error *err)
 {
 	const struct notes_facts facts = {
@@ -691,6 +703,7 @@ int recording_finish(struct recording *r, struct error *err)
 		.traced = r->session ? &r->recorder.traced : NULL,
 		.background = r->background,
 		.background_name = r->background_name,
+		.has_torch = has_torch(r),
 		.broken = &r->broken,
 		.profile = r->profile,
 	};

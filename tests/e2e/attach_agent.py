@@ -29,7 +29,9 @@ def tick(number, frame):
     ticks += 1
 signal.signal(signal.SIGALRM, tick)
 signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+begun = threading.Barrier(5)
 def work():
+    begun.wait()
     while not stop:
         x = 0
         for i in range(50000):
@@ -39,18 +41,22 @@ def polls():
     reader, writer = os.pipe()
     epoll = select.epoll()
     epoll.register(reader, select.EPOLLIN)
+    begun.wait()
     while not stop:
         assert epoll.poll(0.03) == []
 async def tasks():
+    begun.wait()
     while not stop:
         await asyncio.sleep(0.01)
 def wait():
     event = threading.Event()
+    begun.wait()
     while not stop:
         assert not event.wait(0.02)
 threads = [threading.Thread(target=target) for target in (work, polls, wait, lambda: asyncio.run(tasks()))]
 for thread in threads:
     thread.start()
+begun.wait()
 print("ready", flush=True)
 sys.stdin.read()
 stop = True
@@ -173,9 +179,10 @@ class AttachAgent(Case):
 
     def test_without_the_option_nothing_is_loaded(self):
         process = self.start(LATE_TORCH)
-        done = self.bare([BOTTLENECK, "-o", self.path("profile.bneck"), "-p", str(process.pid),
-                          "--duration", "0.3"])
+        done = self.bare([BOTTLENECK, "-v", "-o", self.path("profile.bneck"), "-p", str(process.pid),
+                          "--duration", "0.5"])
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("--agent", done.stderr.decode())
         self.assertFalse(self.has_library(process.pid))
         self.assertNotIn("late::outer", self.ops())
         self.end(process, ("0 callbacks\n", 0))
