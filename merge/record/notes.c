@@ -284,7 +284,8 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 		          lost == 1 ? "" : "s", lost == 1 ? "was" : "were");
 	note_unseen_threads(n, f);
 	note_strangers(n, f);
-	note_absences(n, f);
+	if (!f->options->attached) // else no environment leads to the agent
+		note_absences(n, f);
 	if (!insn_decoder())
 		notes_add(n, "kinds of hot loops were not identified: bottleneck was built without "
 		             "libzydis");

@@ -84,6 +84,10 @@ static bool read_status(pid_t pid, struct status *out)
 
 static int refuse(const struct inject *i, const char *why, const char *hint)
 {
+	if (!i->joins)
+		return error_set(i->err, 0,
+		                 "the agent stays in process %d, where its hooks go on: %s",
+		                 (int)i->pid, why);
 	error_set(i->err, 0, "could not load the agent into process %d: %s", (int)i->pid, why);
 	return hint ? error_hint(i->err, "%s", hint) : -1;
 }
@@ -502,15 +506,13 @@ static bool is_runnable(pid_t pid, pid_t tid, bool *sleeps)
 
 static int refused(const struct inject *i)
 {
-	char text[160] = "";
 	int error = errno;
 	cleanup_fclose FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 	int scope = 0;
 
 	if (file && fscanf(file, "%d", &scope) != 1)
 		scope = 0;
-	snprintf(text, sizeof(text), "could not load the agent into process %d", (int)i->pid);
-	error_set(i->err, error, "%s", text);
+	error_set(i->err, error, "could not load the agent into process %d", (int)i->pid);
 	if (error != EPERM)
 		return -1;
 	if (scope == 3)
