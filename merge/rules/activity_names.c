@@ -107,7 +107,7 @@ static const struct names table[] = {
 	  "cxa_throw|cxa_begin_catch|cxa_end_catch|cxa_rethrow|cxa_allocate_exception|"
 	  "cxa_free_exception|gxx_personality*|Unwind_RaiseException*|Unwind_Find_FDE|"
 	  "Unwind_Resume*|PyErr_SetObject|PyErr_Format*|PyErr_SetString|PyErr_SetNone|"
-	  "PyTraceBack_Here|PyErr_NormalizeException|PyErr_CreateException|traceback.py:*|"
+	  "PyTraceBack_Here|PyErr_NormalizeException|PyErr_CreateException|"
 	  "PyErr_SetKeyError|PyErr_GivenExceptionMatches|PyErr_ExceptionMatches|"
 	  "PyException_SetTraceback|PyErr_Fetch|PyErr_Restore|PyErr_SetRaisedException|"
 	  "BaseException_*|KeyError_*|PyException_SetContext|PyException_GetContext" },

@@ -27,6 +27,16 @@ static bool is_beyond(const struct rule *rule, double value, double threshold)
 	return rule->below ? value < threshold : value > threshold;
 }
 
+static const char *advice_of(const struct rule *rule, const struct finding *finding)
+{
+	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+
+	for (const struct rule_callee *c = rule->by_callee; callee && c && c->callee; c++)
+		if (strstr(callee, c->callee))
+			return c->advice;
+	return rule->advice;
+}
+
 static void fire(struct findings *f, const struct rule *rule, const struct rule_limit *limit,
                  struct finding *finding)
 {
@@ -36,7 +46,7 @@ static void fire(struct findings *f, const struct rule *rule, const struct rule_
 	    finding->severity < SEVERITY_ERROR)
 		finding->severity++;
 	if (!finding->advice[0])
-		finding_advise(finding, "%s", rule->advice);
+		finding_advise(finding, "%s", advice_of(rule, finding));
 	f->items[f->count++] = *finding;
 }
 

@@ -49,12 +49,17 @@ enum rule_subject {
 	RULE_SUBJECTS
 };
 
-#define RULE_WITHIN_MAX 9
+#define RULE_WITHIN_MAX 10
 
 enum measured {
 	MEASURED,
 	MEASURED_NOTHING, /* the run is not of the kind that the rule is about */
 	MEASURED_LACKS    /* the profile does not hold what it takes: the fact says what */
+};
+
+/* What to do where a finding's place calls a function with CALLEE in its name. */
+struct rule_callee {
+	const char *callee, *advice;
 };
 
 struct rule {
@@ -81,7 +86,9 @@ struct rule {
 	const char *formula;                 /* what the value is, in words */
 	const char *why;
 	const char *advice; /* what to do, as a sentence; a finding may know better */
-	const char *source; /* where the threshold comes from */
+	const struct rule_callee *by_callee; /* advice that says more, the first that fits; the
+	                                        last one's CALLEE is NULL. NULL: there is none */
+	const char *source;                  /* where the threshold comes from */
 
 	/* Finds out the value of FINDING, and what else it says. */
 	enum measured (*measure)(const struct evidence *evidence, const struct rule *rule,

@@ -22,8 +22,10 @@
 #define LITTLE_SHARE   0.10                /* of a line's time, in the interpreter and in arrays */
 #define OBJECTS_SHARE  0.05
 #define BRIEF_SHARE    0.10 /* of the run: threads that live less are no workers */
-#define GC_OP          "garbage collection"
-#define LINES_MAX      256 /* of one coroutine */
+#define STACKS_SHARE   0.40 /* of the time in logging, for stacks: then they are why it takes long \
+	                     */
+#define GC_OP     "garbage collection"
+#define LINES_MAX 256 /* of one coroutine */
 
 static bool has_python(const struct evidence *e)
 {
@@ -469,6 +471,88 @@ static enum measured measure_gc(const struct evidence *e, const struct rule *rul
 	                   *place ? ", most in " : "", place);
 }
 
+// What logs may format the stack or a traceback for it, which takes longer than all else.
+static enum measured measure_logging(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	enum measured measured = measure_python(e, rule, finding);
+	char fact[sizeof(finding->fact)];
+	uint64_t all = 0, stacks = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (!(time->doing & rule->doing) || time->doing & rule->not_doing)
+			continue;
+		all += time->ns[METRIC_ON_CPU];
+		stacks += time->doing & ACTIVITY(INSPECT) ? time->ns[METRIC_ON_CPU] : 0;
+	}
+	if (measured != MEASURED || (double)stacks < STACKS_SHARE * (double)all || !stacks)
+		return measured;
+	finding_advise(finding,
+	               "Log such records without a stack: drop stack_info=True and exc_info=True, "
+	               "and call error() instead of exception(); str(e) names the error. Or log "
+	               "only the first few.");
+	snprintf(fact, sizeof(fact), "%s", finding->fact);
+	return finding_say(finding,
+	                   "%.320s; formatting stacks and tracebacks takes %.0f %% of that", fact,
+	                   percent_of(stacks, all));
+}
+
+static const struct rule_callee rows_of_frames[] = {
+	{ "iterrows", "iterrows() makes a Series of each row: compute with whole columns "
+	              "(frame[\"a\"] * frame[\"b\"], numpy.where(), groupby()); where it must "
+	              "be a loop, use itertuples(), or zip() the columns." },
+	{ "itertuples", "Compute with whole columns instead of row by row: frame[\"a\"] * "
+	                "frame[\"b\"], numpy.where(), groupby()." },
+	{ "DataFrame.apply", "apply() calls a Python function for each row or column: compute "
+	                     "with whole columns (frame[\"a\"] * frame[\"b\"], numpy.where())." },
+	{ "Series.apply", "apply() calls a Python function for each element: compute with the "
+	                  "whole Series (arithmetic, numpy.where(), .str and .dt methods, map() "
+	                  "with a dict)." },
+	{ "GroupBy.apply", "apply() calls a Python function for each group: use the built-in "
+	                   "aggregations (sum(), mean(), agg(\"sum\"), transform())." },
+	{ "LocIndexer.__setitem__", "Each assignment by .loc[], .iloc[] or .at[] takes tens of "
+	                            "microseconds: collect the values in a list or array and "
+	                            "assign a whole column once." },
+	{ "Indexer.__getitem__", "Each access by .loc[], .iloc[] or .at[] takes microseconds: take "
+	                         "the columns out once (to_numpy(), zip()), or compute with whole "
+	                         "columns." },
+	{ "vectorize", "numpy.vectorize() calls a Python function for each element: write the "
+	               "function with array operations (numpy.where(), numpy.select()), or "
+	               "compile it (Numba's @vectorize)." },
+	{ NULL, NULL },
+};
+
+#define WRITE_LESS                                                                                 \
+	"Write less often, and only what is new: one line per record (JSON Lines) instead of the " \
+	"whole document each time; or use a faster library (orjson, msgpack)."
+#define SEND_LESS                                                                                  \
+	"Arguments and results of worker processes are pickled: pass names or indexes instead of " \
+	"large objects, make large arrays before the pool forks or share them "                    \
+	"(multiprocessing.shared_memory), and return less."
+
+static const struct rule_callee ways_to_serialize[] = {
+	{ "Pool", SEND_LESS },
+	{ "Process.start", SEND_LESS },
+	{ "Process._bootstrap", SEND_LESS },
+	{ "Connection", SEND_LESS },
+	{ "Queue", SEND_LESS },
+	{ "dump", WRITE_LESS },
+	{ "encode", WRITE_LESS },
+	{ "load", "Parse each document once and keep the result, and read only what is needed; or "
+	          "use a faster parser: orjson, yaml's CSafeLoader." },
+	{ NULL, NULL },
+};
+
+static const struct rule_callee ways_to_inspect[] = {
+	{ "_exc", "Do not format a traceback for each error: log str(e), count errors, or format "
+	          "only the first few." },
+	{ "format_", "Do not format a stack each time: keep traceback.extract_stack(limit=1), or "
+	             "sys._getframe(1) for the caller's name." },
+	{ "print_", "Do not print a stack each time: print only the first few, or give a limit." },
+	{ NULL, NULL },
+};
+
 const struct rule rules_python[] = {
 	{ .id = "PY-INTERP",
 	  .subject = RULES_PYTHON,
@@ -484,6 +568,7 @@ const struct rule rules_python[] = {
 	         "takes one.",
 	  .advice = "Process many elements per call: NumPy's array operations, built-in functions "
 	            "such as sum() and str.join(), or compile the loop (Numba, Cython).",
+	  .by_callee = rows_of_frames,
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(PYTHON),
@@ -643,7 +728,7 @@ const struct rule rules_python[] = {
 	  .advice = "Log less in loops; check logger.isEnabledFor() first; pass records to a "
 	            "QueueHandler.",
 	  .source = "our choice",
-	  .measure = measure_python,
+	  .measure = measure_logging,
 	  .doing = ACTIVITY(LOGGING),
 	  .not_doing = ACTIVITY(IMPORT) },
 	{ .id = "PY-DATE",
@@ -674,6 +759,7 @@ const struct rule rules_python[] = {
 	  .why = "Serialization visits or creates every object of the document, needed or not.",
 	  .advice = "Parse each document once and keep the result; pass other processes only what "
 	            "they need; use orjson, or yaml's CSafeLoader.",
+	  .by_callee = ways_to_serialize,
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(SERIALIZE),
@@ -693,6 +779,7 @@ const struct rule rules_python[] = {
 	         "milliseconds per call.",
 	  .advice = "Call it once and keep the result; use sys._getframe(1) for the caller's "
 	            "name, inspect.stack(0) for a stack without source lines.",
+	  .by_callee = ways_to_inspect,
 	  .source = "our choice",
 	  .measure = measure_python,
 	  .doing = ACTIVITY(INSPECT),

@@ -11,33 +11,26 @@
 #define NEXT_SHARE 0.03 // of what statements take: most of a row's time is looking at its columns
 #define ON_CPU     (1u << METRIC_ON_CPU)
 
-// Which of the kinds it is.
-static enum measured measure_quadratic(const struct evidence *e, const struct rule *rule,
-                                       struct finding *finding)
-{
-	static const struct {
-		const char *callee, *advice;
-	} table[] = {
-		{ "vector", "An element that leaves or enters a vector moves all that follow: use "
-		            "std::deque for queues, swap with the last element and pop_back() "
-		            "where order does not matter, and std::erase_if() to remove many." },
-		{ "alloc::vec::Vec", "An element that leaves a Vec moves all that follow: use "
-		                     "VecDeque for queues, swap_remove() where order does not "
-		                     "matter, and retain() to remove many." },
-		{ "sscanf", "sscanf() looks for the end of the whole text at each call: use "
-		            "strtol(), strtod() or std::from_chars(), which stop behind the "
-		            "number, or give it one line at a time." },
-	};
-	enum measured measured = measure_doing(e, rule, finding);
-	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
-
-	for (size_t i = 0; callee && i < sizeof(table) / sizeof(table[0]); i++)
-		if (strstr(callee, table[i].callee)) {
-			finding_advise(finding, "%s", table[i].advice);
-			break;
-		}
-	return measured;
-}
+static const struct rule_callee moves[] = {
+	{ "vector", "An element that leaves or enters a vector moves all that follow: use "
+	            "std::deque for queues, swap with the last element and pop_back() "
+	            "where order does not matter, and std::erase_if() to remove many." },
+	{ "alloc::vec::Vec", "An element that leaves a Vec moves all that follow: use "
+	                     "VecDeque for queues, swap_remove() where order does not "
+	                     "matter, and retain() to remove many." },
+	{ "sscanf", "sscanf() looks for the end of the whole text at each call: use "
+	            "strtol(), strtod() or std::from_chars(), which stop behind the "
+	            "number, or give it one line at a time." },
+	{ "'pop' of 'list'", "list.pop(0) moves all that follow: use collections.deque and its "
+	                     "popleft(), or walk the list by an index." },
+	{ "'insert' of 'list'", "list.insert() moves all that follow: use collections.deque and "
+	                        "its appendleft(), or append() and sort or reverse once." },
+	{ "'index' of 'list'", "list.index() compares one element after another: keep a dict "
+	                       "from element to position." },
+	{ "'remove' of 'list'", "list.remove() looks for the element and moves all that follow: "
+	                        "use a dict or set, or build a new list of what stays." },
+	{ NULL, NULL },
+};
 
 // On CPUs, at one place.
 struct sql_time {
@@ -311,7 +304,8 @@ const struct rule rules_waste[] = {
 	  .advice = "Remember the end of the string, collect parts and join them once, look "
 	            "things up in a set or dict, and use collections.deque for queues.",
 	  .source = "our choice",
-	  .measure = measure_quadratic,
+	  .by_callee = moves,
+	  .measure = measure_doing,
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-COPY", "MEM-FAULT", "MEM-CHURN" },
 	  .doing = ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT),
 	  .not_doing = ACTIVITY(REGEX),

@@ -276,6 +276,43 @@ Test(finding_python, what_a_copy_throws_is_its_own)
 	cr_expect_not_null(finding_of(findings, "PY-DEEPCOPY"));
 }
 
+// The same rule finds many kinds of calls: what to do depends on which one it is.
+Test(finding_python, advice_is_for_what_is_called)
+{
+#define AT "{<module> train.py:3} > {step train.py:11} > "
+	static const struct {
+		const char *stack, *id, *advice;
+	} table[] = {
+		{ AT "{dump " LIB "json/__init__.py:180}", "PY-SERIALIZE", "Write less often" },
+		{ AT "{loads " LIB "json/__init__.py:180}", "PY-SERIALIZE", "Parse each document" },
+		{ AT "{Pool.map " LIB "multiprocessing/pool.py:364} > {ForkingPickler.dumps " LIB
+		     "multiprocessing/reduction.py:51}",
+		  "PY-SERIALIZE", "shared_memory" },
+		{ AT "{DataFrame.iterrows " LIB "pandas/core/frame.py:1371}", "PY-INTERP",
+		  "whole columns" },
+		{ AT "{stack " LIB "inspect.py:1755}", "PY-INSPECT", "sys._getframe(1)" },
+		{ AT "{format_exc " LIB "traceback.py:168}", "PY-INSPECT", "str(e)" },
+		{ AT "{Logger.warning " LIB "logging/__init__.py:1501} > {print_stack " LIB
+		     "traceback.py:190}",
+		  "PY-LOG", "stack_info" },
+		{ AT "{Logger.warning " LIB "logging/__init__.py:1501}", "PY-LOG", "Log less" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 1000, table[i].stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, table[i].id);
+		cr_assert_not_null(finding, "%s", table[i].stack);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+		// To format a stack is not to throw an exception.
+		cr_expect_null(finding_of(findings, "CPU-THROW"), "%s", table[i].stack);
+	}
+#undef AT
+}
+
 // The user's own module that imports it is not the reason.
 Test(finding_python, the_last_of_a_chain_of_imports_is_named)
 {
