@@ -1067,7 +1067,7 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "CPU-LOCK", "IO-WAIT", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-SYS", "CPU-ALONE",
-	              "CPU-STAGE", "IO-MESSAGES", "IO-IDLE" },
+	              "CPU-STAGE", "IO-MESSAGES", "IO-IDLE", "IO-SLEEP" },
 	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "
