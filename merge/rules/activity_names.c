@@ -94,7 +94,7 @@ static const struct names table[] = {
 	{ ACTIVITY(STRING_END), "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*" },
 	{ ACTIVITY(CONCAT),
 	  "PyUnicode_Append|PyUnicode_Concat|unicode_concatenate|PyBytes_Concat*|bytes_concat|"
-	  "PyUnicode_AppendAndDel|resize_compact|unicode_resize|PyBytes_Resize" },
+	  "PyUnicode_AppendAndDel|resize_compact|unicode_resize" },
 	{ ACTIVITY(POP), "{method 'pop' of 'list' objects}|list_pop*" },
 	{ ACTIVITY(SHIFT),
 	  "{method 'insert' of 'list' objects}|{method 'remove' of 'list' objects}|"

@@ -33,6 +33,8 @@ Test(activity_names, names_of_functions_tell_what_they_do)
 		{ "{built-in method _pickle.loads}", NULL, ACTIVITY(SERIALIZE) },
 		{ "{built-in method tensor}", NULL, ACTIVITY(FROM_LIST) },
 		{ "_PyErr_SetObject", NULL, ACTIVITY(THROW) },
+		{ "_PyBytes_Concat", NULL, ACTIVITY(CONCAT) },
+		{ "_PyBytes_Resize", NULL, 0 }, // of pickle and read(), which grow by a factor
 		{ "_int_malloc", NULL, ACTIVITY(ALLOCATE) },
 		{ "std::sys::sync::mutex::futex::Mutex::lock_contended", NULL, ACTIVITY(MUTEX) },
 	};
