@@ -156,7 +156,6 @@ struct place_direct place_named_above(const struct call_tree *tree, const char *
 
 struct sums {
 	struct place_sum sums[SUMS_MAX];
-	uint64_t entries[SUMS_MAX]; // below the heaviest entry
 	size_t count;
 };
 
@@ -200,9 +199,9 @@ static void sum_up(struct sums *sums, const struct call_node *node, int depth)
 		for (const struct call_node *c = node->child; sum && c; c = c->next) {
 			uint64_t below = is_own(c) ? 0 : foreign_below(c, depth + 1);
 			sum->below += below;
-			if (below <= sums->entries[at])
+			if (below <= sum->entry_ns)
 				continue;
-			sums->entries[at] = below;
+			sum->entry_ns = below;
 			sum->entry = c;
 		}
 		sum_up(sums, node->child, depth + 1);

@@ -42,9 +42,11 @@ struct place_direct place_named_above(const struct call_tree *tree, const char *
  * code of the user's own again: what the user's code asks for, whatever runs it.
  */
 struct place_sum {
-	const struct call_node *own;   /* NULL if there is none; of its nodes the heaviest one */
-	const struct call_node *entry; /* what most of BELOW is in; NULL if there is none */
+	const struct call_node *own; /* NULL if there is none; of its nodes the heaviest one */
+	const struct call_node
+		*entry; /* what more of BELOW is in than in any other; NULL if there is none */
 	uint64_t self, below;
+	uint64_t entry_ns; /* of BELOW, in ENTRY */
 };
 
 /* The one that holds most time, of those that COUNTS says true of; NULL: of all. It is without what

@@ -48,8 +48,9 @@
 #define SAME_SHARE     0.01 /* shares that differ by less need no word */
 #define BESIDE_SHARE   0.1  /* of the time that threads were on CPUs, two or more at once */
 #define MANY_PROCESSES 3
-#define STANDS_FOR     0.5 /* of the time of a place, by a finding in it */
-#define OWNED_SHARE    0.5 /* of the waits for sockets: less is for nobody of the run */
+#define LARGE_PART     0.25 /* of the time of a place: who is called for less is not named */
+#define STANDS_FOR     0.5  /* of the time of a place, by a finding in it */
+#define OWNED_SHARE    0.5  /* of the waits for sockets: less is for nobody of the run */
 #define SERVED_SHARE   0.5 /* of the CPU time: so long others of the run waited for it at sockets */
 #define LOOK_NS        (500 * NS_PER_MS) /* a master looks after its workers no more often */
 #define WORKS_SHARE    0.1 /* of wall time, on CPUs or ready to be there: less is hardly any work */
@@ -332,22 +333,24 @@ static void name_sum(const struct verdict_facts *f, const struct place_sum *sum,
 	const struct call_node *called = within_label(f, sum->entry);
 	cleanup_free char *entry = function_name_bare(called->name);
 	struct call_node own = *sum->own;
-	char place[400];
+	char place[400], most[120] = "";
 
-	// Where it calls most says more than its own heaviest line, which may be another.
-	if (sum->entry->call_line && sum->below > sum->self)
-		own.line = sum->entry->call_line;
-	name_node(&own, place, sizeof(place));
 	struct place_op op = place_op_below(f->cpu_tree, sum, names_work, f->ops);
 	bool in_op = op.name && (double)op.self >= STANDS_FOR * (double)sum->below;
-	snprintf(buffer, size,
-	         "%s %% of %s is spent in %s and in what it calls of %s, "
-	         "most in %s%.80s",
-	         format_percent(sum->self + sum->below, f->all).text, f->of, place,
-	         sum->entry->kernel ? "the kernel" : "libraries", in_op ? "the op " : "",
-	         in_op                              ? op.name
-	         : called->name[0] == '[' || !entry ? called->name
-	                                            : entry);
+	uint64_t most_ns = in_op ? op.self : sum->entry_ns, all = sum->self + sum->below;
+	// Where it calls most says more than its own heaviest line, which may be another.
+	if (sum->entry->call_line && sum->entry_ns > sum->self)
+		own.line = sum->entry->call_line;
+	name_node(&own, place, sizeof(place));
+	if ((double)most_ns >= LARGE_PART * (double)all)
+		snprintf(most, sizeof(most), ", %s in %s%.80s",
+		         2 * most_ns >= all ? "most" : "the largest part", in_op ? "the op " : "",
+		         in_op                              ? op.name
+		         : called->name[0] == '[' || !entry ? called->name
+		                                            : entry);
+	snprintf(buffer, size, "%s %% of %s is spent in %s and in what it calls of %s%s",
+	         format_percent(all, f->all).text, f->of, place,
+	         sum->entry->kernel ? "the kernel" : "libraries", most);
 }
 
 static void add_sum(const struct verdict_facts *f, const struct place_sum *sum, struct verdict *v)

@@ -250,6 +250,52 @@ Test(text_verdict, what_many_library_functions_do_for_one_of_the_users_is_its_ti
 		"of libraries, most in vfprintf.");
 }
 
+// Who calls many functions for a little each, or works itself, is not said to call one for most.
+Test(text_verdict, what_is_called_for_less_than_half_is_not_called_for_most)
+{
+	static const struct {
+		uint64_t self_ms, called_ms;
+		const char *end;
+	} table[] = {
+		{ 200, 500, "libraries, most in vfprintf." },
+		{ 380, 320, "libraries, the largest part in vfprintf." },
+		{ 600, 100, "libraries." },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct call_node called = { .name = "vfprintf",
+			                    .module = "/usr/lib/libc.so.6",
+			                    .call_line = 27,
+			                    .self = table[i].called_ms * NS_PER_MS,
+			                    .total = table[i].called_ms * NS_PER_MS };
+		struct call_node own = { .name = "log_order",
+			                 .module = "/src/log",
+			                 .file = "/src/log.c",
+			                 .line = 24,
+			                 .child = &called,
+			                 .self = table[i].self_ms * NS_PER_MS,
+			                 .total = 700 * NS_PER_MS };
+		struct row row = { .name = "emit",
+			           .module = "/src/log",
+			           .file = "/src/log.c",
+			           .self = 100 * NS_PER_MS,
+			           .total = 100 * NS_PER_MS,
+			           .self_ns = { [METRIC_ON_CPU] = 100 * NS_PER_MS } };
+		struct profile *profile = fake_profile();
+		char expected[200];
+
+		profile->tree = &own;
+		profile->functions = &row;
+		profile->function_count = 1;
+		profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+		snprintf(expected, sizeof(expected),
+		         "70.0 %% of the CPU time is spent in log_order (log.c:%d) and in what it "
+		         "calls of %s",
+		         table[i].called_ms > table[i].self_ms ? 27 : 24, table[i].end);
+		expect_verdict(profile, expected);
+	}
+}
+
 // What the library is known for comes behind the user's own place.
 Test(text_verdict, the_users_own_caller_comes_before_what_a_library_is_known_for)
 {
