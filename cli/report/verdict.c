@@ -614,6 +614,18 @@ static bool idles(const struct verdict_facts *f, struct verdict *v)
 	return advise(v, "%s", f->idle->advice);
 }
 
+// Where others wait for whoever waits in ROW's function, that is not for want of work.
+static bool keeps_others(const struct verdict_facts *f, const struct row *row)
+{
+	for (size_t i = 0; f->wait_tree && i < f->findings->shown; i++) {
+		const struct finding *finding = &f->findings->items[i];
+		if (finding->rule->blocks && finding->function &&
+		    place_is_within(f->wait_tree, row->name, finding->function, finding->file))
+			return true;
+	}
+	return false;
+}
+
 // Most of all time is waited in one function for sockets, and hardly any of it for others of the
 // run: a server's processes wait for clients that are no part of it. A client of the run waits for
 // as long as the server works, however long the server's other processes are idle; a master that
@@ -626,7 +638,7 @@ static uint64_t waited_outside(const struct verdict_facts *f)
 	uint64_t served = 0;
 
 	if (f->idle || !waits || !waits->count || !works(f) ||
-	    share_of(waited, f->both->all) < WAIT_SHARE)
+	    share_of(waited, f->both->all) < WAIT_SHARE || keeps_others(f, row))
 		return 0;
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *wait = &waits->rows[i];

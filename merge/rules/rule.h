@@ -79,6 +79,8 @@ struct rule {
 	bool narrows;          /* WHOLE_RUN; but where a window is asked for, on that */
 	bool otherwise;        /* of code itself: a finding that says why its place runs at all, or
 	                          who waits for it, says more */
+	bool blocks;           /* it says that a wait at its place keeps others from their work: it
+	                          is no idleness */
 	bool orders;           /* it says why threads do the work of a place in turns */
 	const char *within[RULE_WITHIN_MAX]; /* ids of more general rules: what this one finds is
 	                                        part of what they find */

@@ -1061,6 +1061,7 @@ const struct rule rules_cpu[] = {
 	  .source = "our choice; the limit is Amdahl's",
 	  .measure = measure_alone },
 	{ .id = "CPU-HOLDER",
+	  .blocks = true,
 	  .subject = RULES_CPU,
 	  .orders = true,
 	  .severity = SEVERITY_WARN,

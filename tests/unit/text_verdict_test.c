@@ -913,6 +913,58 @@ Test(text_verdict, processes_that_wait_for_nobody_of_the_run_are_idle)
 	}
 }
 
+// A coroutine that asks a server by a call that blocks keeps the other tasks from their work.
+Test(text_verdict, who_blocks_others_while_it_waits_is_not_idle)
+{
+	static const struct row waiting = { .name = "recv",
+		                            .file = "/src/recv.c",
+		                            .line = 28,
+		                            .self = 340 * NS_PER_SEC,
+		                            .total = 340 * NS_PER_SEC,
+		                            .self_ns = { [METRIC_OFF_NET] = 340 * NS_PER_SEC } };
+	struct call_node recv = { .name = "recv",
+		                  .file = "/src/recv.c",
+		                  .self = 340 * NS_PER_SEC,
+		                  .total = 340 * NS_PER_SEC };
+	struct call_node fetch = { .name = "fetch",
+		                   .file = "/src/fetch.py",
+		                   .python = true,
+		                   .child = &recv,
+		                   .total = 340 * NS_PER_SEC };
+
+	for (int blocks = 0; blocks < 2; blocks++) {
+		const struct rule rule = { .id = "PY-LOOP",
+			                   .subject = RULES_PYTHON,
+			                   .blocks = blocks };
+		struct wait_row wait = { .cause = METRIC_OFF_NET, .ns = NS_PER_SEC };
+		struct profile *profile = fake_profile();
+		profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
+		profile->account.ns[METRIC_OFF_LOCK] = 0;
+		profile->account.ns[METRIC_OFF_NET] = 38801 * NS_PER_MS;
+		profile->totals.on_cpu_ns = 8 * NS_PER_SEC;
+		profile->totals.runnable_ns = 40 * NS_PER_SEC;
+		profile->functions = &waiting;
+		profile->function_count = 1;
+		profile->wait_tree = &fetch;
+		profile->all = 400 * NS_PER_SEC;
+		profile->waits = (struct wait_rows){ .rows = &wait, .count = 1 };
+		profile->findings[0] = (struct finding){ .rule = &rule,
+			                                 .severity = SEVERITY_WARN,
+			                                 .share = 0.9,
+			                                 .saving_ns = 36 * NS_PER_SEC,
+			                                 .function = "fetch",
+			                                 .file = "/src/fetch.py",
+			                                 .fact = "the event loop is blocked",
+			                                 .advice = "Use a thread." };
+		profile->finding_count = profile->findings_shown = 1;
+		struct view view = view_default();
+		char *page = text_page(profile, &view, golden_terminal(200, false, false));
+		cr_expect(ne(ptr, strstr(page, "The event loop is blocked."), NULL), "%s", page);
+		cr_expect_eq(strstr(page, "were idle") != NULL, !blocks, "%s", page);
+		free(page);
+	}
+}
+
 // However long those that work lack a CPU, as on a busy machine.
 Test(text_verdict, a_server_whose_processes_wait_is_told_so)
 {
