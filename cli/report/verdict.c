@@ -637,7 +637,7 @@ static uint64_t waited_outside(const struct verdict_facts *f)
 	uint64_t waited = row ? row->self_ns[METRIC_OFF_NET] : 0, owned = 0;
 	uint64_t served = 0;
 
-	if (f->idle || !waits || !waits->count || !works(f) ||
+	if (f->idle || !row || !waits || !waits->count || !works(f) ||
 	    share_of(waited, f->both->all) < WAIT_SHARE || keeps_others(f, row))
 		return 0;
 	for (size_t i = 0; i < waits->count; i++) {

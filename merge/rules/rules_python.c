@@ -22,8 +22,9 @@
 #define LITTLE_SHARE   0.10                /* of a line's time, in the interpreter and in arrays */
 #define OBJECTS_SHARE  0.05
 #define BRIEF_SHARE    0.10 /* of the run: threads that live less are no workers */
-#define STACKS_SHARE   0.40 /* of the time in logging, for stacks: then they are why it takes long \
-	                     */
+#define STACKS_SHARE                                                                               \
+	0.40 /* of the time in logging, for stacks: then they are why it takes long                \
+	      */
 #define GC_OP     "garbage collection"
 #define LINES_MAX 256 /* of one coroutine */
 
