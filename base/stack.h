@@ -42,7 +42,8 @@ enum mark {
 	MARK_UNKNOWN = 3,   /* time of the thread whose stack could not be read */
 	MARK_SHORT = 4,     /* time of a thread before its first sample was due */
 	MARK_GIL = 5,       /* a wait for the lock of Python's interpreter, on top of its stack */
-	MARK_OURS = 6       /* hooks and handlers of the agent's, on top of what they were in */
+	MARK_OURS = 6,      /* hooks and handlers of the agent's, on top of what they were in */
+	MARK_FAULT = 7      /* as MARK_KERNEL, entered by no system call: by a page fault */
 };
 
 struct frame {
@@ -91,7 +92,8 @@ enum stack_flags {
 	STACK_GUESSED =
 		1 << 2, /* a frame pointer, or a frame without unwind rules, had to be guessed */
 	STACK_SPINS =
-		1 << 3 /* its leaf is in a loop that spins until another thread does something */
+		1 << 3, /* its leaf is in a loop that spins until another thread does something */
+	STACK_FAULTS = 1 << 4 /* its leaf has entered the kernel, but has called nothing of it */
 };
 
 /* One sample, or one off-CPU interval. */

@@ -161,5 +161,6 @@ const char *place_beside(const char *name, const char *place)
 {
 	if (strcmp(place, name) != 0)
 		return place;
-	return strcmp(name, "[kernel]") == 0 ? "" : "no symbols";
+	bool kernel = strcmp(name, "[kernel]") == 0 || strcmp(name, "[page fault]") == 0;
+	return kernel ? "" : "no symbols";
 }

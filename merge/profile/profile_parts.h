@@ -153,7 +153,7 @@ static inline bool location_is_mark(const struct location *location, uint64_t ma
 static inline bool profile_is_kernel(const struct profile *p, const struct location *location)
 {
 	if (location->kind == FRAME_MARK)
-		return location->address == MARK_KERNEL;
+		return location->address == MARK_KERNEL || location->address == MARK_FAULT;
 	const struct module *module = profile_module(p, location->module);
 	return module && module->kind == MODULE_KERNEL;
 }

@@ -328,6 +328,8 @@ static bool take_location(struct asking *a, uint32_t id)
 		take_op(a, location, step);
 	if (profile_is_kernel(a->profile, location))
 		step->doing = ACTIVITY(KERNEL);
+	if (location_is_mark(location, MARK_FAULT))
+		step->doing |= ACTIVITY(FAULT);
 	for (uint32_t i = location->place_count; ok && i > 0; i--)
 		ok = take_place(a, location, &places[i - 1], step);
 	struct loop_fact fact;

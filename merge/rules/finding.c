@@ -29,8 +29,10 @@ static bool is_beyond(const struct rule *rule, double value, double threshold)
 
 static const char *advice_of(const struct rule *rule, const struct finding *finding)
 {
-	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+	const char *callee = NULL;
 
+	for (size_t i = 0; i < finding->row_count && !callee; i++)
+		callee = finding->rows[i].callee;
 	for (const struct rule_callee *c = rule->by_callee; callee && c && c->callee; c++)
 		if (strstr(callee, c->callee))
 			return c->advice;

@@ -67,6 +67,15 @@ static enum measured measure_reclaim(const struct evidence *e, const struct rule
 	                   (double)run->memory_limit_bytes / 1048576);
 }
 
+static const struct rule_callee fresh_arrays[] = {
+	{ "numpy", "Each array operation writes its result to fresh memory: compute in blocks of "
+	           "rows that fit the cache, work in place (a -= b), or give NumPy's functions "
+	           "out=; and avoid temporaries much larger than the result." },
+	{ "ndarray", "Each array operation writes its result to fresh memory: compute in blocks "
+	             "of rows that fit the cache, work in place (a -= b), or give out=." },
+	{ NULL, NULL },
+};
+
 const struct rule rules_memory[] = {
 	{ .id = "MEM-CHURN",
 	  .subject = RULES_MEMORY,
@@ -94,12 +103,14 @@ const struct rule rules_memory[] = {
 	  .threshold = 15,
 	  .within = { "CPU-SYS", "MEM-CHURN" },
 	  .title = "page faults on fresh memory",
-	  .formula = "CPU time in page faults, but for those of mapped files, as a share of the "
-	             "critical thread's time, or of all CPU time",
+	  .formula = "CPU time in page faults, but for those of mapped files where the kernel's "
+	             "functions are seen, as a share of the critical thread's time, or of all CPU "
+	             "time",
 	  .why = "The kernel finds and clears a page at each first touch, which takes longer than "
 	         "most work on it.",
 	  .advice = "Reuse memory instead of allocating it anew; use huge pages (madvise with "
 	            "MADV_HUGEPAGE) for large blocks.",
+	  .by_callee = fresh_arrays,
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(FAULT),

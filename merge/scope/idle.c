@@ -19,7 +19,7 @@ static bool may_be_own(const struct profile *p, const struct location *location)
 	const char *path = module ? module->path : NULL;
 
 	if (location->kind == FRAME_MARK)
-		return location->address != MARK_KERNEL;
+		return !profile_is_kernel(p, location);
 	if (location->kind == FRAME_OP || (module && module->kind == MODULE_JIT))
 		return true;
 	if (module && module->kind == MODULE_KERNEL)

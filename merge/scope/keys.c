@@ -206,6 +206,8 @@ static struct key key_of_mark(const struct location *location, enum query_by by)
 	switch (location->address) {
 	case MARK_KERNEL:
 		return (struct key){ .group = KEY_KERNEL, .kernel = true };
+	case MARK_FAULT:
+		return (struct key){ .group = KEY_FAULT, .kernel = true };
 	case MARK_TRUNCATED:
 		return (struct key){ .group = KEY_TRUNCATED };
 	case MARK_SHORT:
@@ -488,6 +490,7 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 		[KEY_NO_OP] = "[outside ops]",       [KEY_PYTHON] = "[python]",
 		[KEY_HIDDEN] = "[hidden]",           [KEY_OUTSIDE] = KEY_OUTSIDE_NAME,
 		[KEY_GIL] = "[waiting for the GIL]", [KEY_OURS] = "[bottleneck]",
+		[KEY_FAULT] = "[page fault]",
 	};
 	const struct process_info *process;
 

@@ -40,7 +40,8 @@ enum key_group {
 	KEY_NO_OP,  /* what was in no op */
 	KEY_PYTHON, /* all of Python, by module */
 	KEY_GIL,
-	KEY_OURS
+	KEY_OURS,
+	KEY_FAULT /* of the kernel, in its handler of page faults */
 };
 
 struct key {

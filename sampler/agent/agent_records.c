@@ -5,12 +5,11 @@
 
 // A tick that comes in a system call is taken on the way out of it, where the kernel leaves its
 // return address in rcx (or rcx is two bytes on, if the call is to be made again).
-static bool is_in_kernel(const struct record_sample *sample)
+static bool is_in_call(const struct record_sample *sample)
 {
 	uint64_t rip = sample->regs[DWARF_RIP];
 
-	return sample->head.flags & SAMPLE_KERNEL || sample->regs[DWARF_RCX] == rip ||
-	       sample->regs[DWARF_RCX] == rip + 2;
+	return sample->regs[DWARF_RCX] == rip || sample->regs[DWARF_RCX] == rip + 2;
 }
 
 static const struct python_chain *chain_of(const struct record_sample *sample, const uint8_t *stack)
@@ -27,7 +26,8 @@ struct event_sample agent_sample(const struct record_sample *sample)
 		.kind = SAMPLE_ON_CPU,
 		.weight_ns = sample->weight_ns,
 		.cpu_time_ns = sample->cpu_time_ns,
-		.in_kernel = is_in_kernel(sample),
+		.in_kernel = sample->head.flags & SAMPLE_KERNEL || is_in_call(sample),
+		.by_fault = !is_in_call(sample),
 		.has_user = true,
 		.has_rbp = true,
 		.stack = stack,

@@ -21,6 +21,7 @@ struct event_sample {
 	uint64_t weight_ns;   /* user-visible CPU time that this sample stands for */
 	uint64_t cpu_time_ns; /* the thread's CPU clock (user and kernel); 0 if unknown */
 	bool in_kernel;       /* taken in the kernel, of which no chain tells: MARK_KERNEL on top */
+	bool by_fault;        /* IN_KERNEL, by no system call: by a page fault, or an interrupt */
 	bool has_user;        /* regs and stack are there */
 	bool has_rbp;         /* false: only RSP, RIP and RDI are known (probes) */
 	uint64_t regs[DWARF_REGISTERS];

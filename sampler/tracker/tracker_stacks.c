@@ -192,10 +192,11 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 		.frames = frames,
 	};
 
+	stack.flags &= ~(uint32_t)STACK_FAULTS;
 	tracker_give(t, &stack);
 	stack.samples = split->user_ns ? 0 : samples;
 	stack.flags &= ~(uint32_t)STACK_SPINS;
-	frames[-1] = mark_of(MARK_KERNEL);
+	frames[-1] = mark_of(flags & STACK_FAULTS ? MARK_FAULT : MARK_KERNEL);
 	stack.frames = frames - 1;
 	stack.count = (uint32_t)(count < STACK_MAX_FRAMES ? count + 1 : count);
 	stack.weight_ns = split->kernel_ns;
@@ -203,6 +204,7 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 	stack.samples = 0;
 	stack.flags = 0;
 	stack.count = 1;
+	frames[-1] = mark_of(MARK_KERNEL);
 	stack.weight_ns = split->callless_ns;
 	tracker_give(t, &stack);
 	stack.frames = &unseen;
@@ -232,6 +234,8 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 		flags &= ~(uint32_t)STACK_SPINS;
 	if (!count)
 		frames[count++] = mark_of(MARK_UNKNOWN);
+	else if (copy.sample.in_kernel && copy.sample.by_fault)
+		flags |= STACK_FAULTS;
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
 	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1);
 	// Time between two samples may belong to the one before.

@@ -63,6 +63,9 @@ endforeach()
 e2e(e2e_api api)
 set_property(TEST e2e_api APPEND PROPERTY ENVIRONMENT
              "API_TARGET=$<TARGET_FILE:api_target>" "API_TARGET_CC=$<TARGET_FILE:api_target_cc>")
+e2e(e2e_kernel_entries kernel_entries)
+set_property(TEST e2e_kernel_entries APPEND PROPERTY ENVIRONMENT
+             "SAMPLER_CHILD=$<TARGET_FILE:sampler_child>")
 add_executable(limited_spawns programs/limited_spawns.c)
 target_compile_definitions(limited_spawns PRIVATE _GNU_SOURCE)
 set_property(TEST e2e_limits APPEND PROPERTY ENVIRONMENT

@@ -53,7 +53,8 @@ def unpack(chunks, width, deltas):
         yield from zip(*columns)
 
 
-MARK_KERNEL, FRAME_MARK, FRAME_OP, MODULE_KERNEL = 1, 3, 4, 3
+MARK_KERNEL, MARK_FAULT, FRAME_MARK, FRAME_OP, MODULE_KERNEL = 1, 7, 3, 4, 3
+PAGE_FAULT = "page_fault"
 ON_CPU = 0
 BINS = 4096
 METRICS = ("on_cpu", "runnable", "lock", "file", "net", "pipe", "sleep", "fault", "child", "gpu",
@@ -102,9 +103,10 @@ class ProfileFile:
             return []
         module = modules.get(module_id)
         path = module[2] if module else ""
-        kernel = row[1] == MARK_KERNEL if kind == FRAME_MARK else bool(
+        kernel = row[1] in (MARK_KERNEL, MARK_FAULT) if kind == FRAME_MARK else bool(
             module and module[1] == MODULE_KERNEL)
-        found = places[first:first + count] or [("", "", 0, 0)]
+        fault = kind == FRAME_MARK and row[1] == MARK_FAULT
+        found = places[first:first + count] or [(PAGE_FAULT if fault else "", "", 0, 0)]
         return [Frame(*place[:3], path, bool(place[3]), kernel) for place in reversed(found)]
 
     def build_nodes(self):
@@ -160,6 +162,9 @@ class ProfileFile:
 
     def kernel_share(self):
         return self.share_of(lambda s: bool(s) and s[-1].kernel)
+
+    def fault_share(self):
+        return self.share_of(lambda s: bool(s) and s[-1].kernel and s[-1].name == PAGE_FAULT)
 
     def path_share(self, names):
         width = len(names)

@@ -101,6 +101,24 @@ static int run_spawns(int count)
 	return 0;
 }
 
+// Pages of fresh memory, one byte each.
+static int run_touch(int ms)
+{
+	const size_t bytes = (size_t)32 << 20;
+
+	for (double end = cpu_ms() + ms; cpu_ms() < end;) {
+		char *fresh = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		                   -1, 0);
+		if (fresh == MAP_FAILED)
+			return 1;
+		madvise(fresh, bytes, MADV_NOHUGEPAGE);
+		for (size_t i = 0; i < bytes; i += 4096)
+			((volatile char *)fresh)[i] = 1;
+		munmap(fresh, bytes);
+	}
+	return 0;
+}
+
 static int run_calls(int ms)
 {
 	int fd = open("/dev/zero", O_RDONLY);
@@ -206,6 +224,8 @@ int main(int argc, char **argv)
 		return run_spawns(number);
 	else if (strcmp(mode, "calls") == 0)
 		return run_calls(number);
+	else if (strcmp(mode, "touch") == 0)
+		return run_touch(number);
 	else if (strcmp(mode, "made") == 0)
 		return run_made_code(number);
 	else if (strcmp(mode, "daemon") == 0)

@@ -55,6 +55,34 @@ Test(finding_memory, waits_for_memory_that_is_reclaimed)
 	cr_expect(finding_of(fired, "MEM-RECLAIM") != NULL);
 }
 
+// Also where nobody may see the kernel's functions: then it is known how it was entered.
+Test(finding_memory, page_faults_are_no_system_calls)
+{
+	static const struct {
+		const char *stack, *id, *other, *advice;
+	} table[] = {
+		{ "main a.c:3 > fill a.c:9 > [fault]", "MEM-FAULT", "CPU-SYS", "Reuse memory" },
+		{ "main a.c:3 > fill a.c:9 > asm_exc_page_fault@kernel", "MEM-FAULT", "CPU-SYS",
+		  "Reuse memory" },
+		{ "main a.c:3 > fill a.c:9 > [kernel]", "CPU-SYS", "MEM-FAULT", "system calls" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 1000, table[i].stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, table[i].id);
+		const struct finding *other = finding_of(findings, table[i].other);
+		cr_assert_not_null(finding, "%s", table[i].stack);
+		cr_expect_null(finding->covered, "%s", table[i].stack);
+		cr_expect(!other || other->covered, "%s", table[i].stack);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+		cr_expect_eq(finding->line, 9);
+	}
+}
+
 // What a copy constructor allocates is asked for by who copies, not at the line of the class.
 Test(finding_memory, a_copy_of_an_object_is_charged_to_who_copies)
 {

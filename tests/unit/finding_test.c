@@ -632,7 +632,7 @@ Test(finding, a_cause_stands_for_its_symptoms)
 		{ "OP-LOADER", "CPU-SYS" },      { "PY-GIL", "CPU-LOCK" },
 		{ "PY-GIL", "CPU-OVERSUB" },     { "CPU-QUADRATIC", "MEM-CHURN" },
 		{ "CPU-SPAWN", "IO-OPEN" },      { "CPU-WAKE", "CPU-SYS" },
-		{ "CPU-HOLDER", "IO-SLEEP" },
+		{ "CPU-HOLDER", "IO-SLEEP" },    { "MEM-FAULT", "CPU-SYS" },
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)

@@ -51,7 +51,7 @@ static struct {
 	uint32_t process_count, thread_count, threads_ended;
 	uint64_t weight_ns[METRIC_COUNT];
 	uint64_t ticks, whole, made_ns, kernel_ns;
-	uint64_t mark_ns[MARK_SHORT + 1];
+	uint64_t mark_ns[MARK_FAULT + 1];
 	struct sampler_status status;
 	struct rusage usage;
 	struct turns turns;
@@ -288,7 +288,8 @@ static double cpu_share(void)
 
 static double kernel_share(void)
 {
-	return ratio(seen.mark_ns[MARK_KERNEL], seen.weight_ns[METRIC_ON_CPU]);
+	return ratio(seen.mark_ns[MARK_KERNEL] + seen.mark_ns[MARK_FAULT],
+	             seen.weight_ns[METRIC_ON_CPU]);
 }
 
 static bool has_all_cpu_time(void)

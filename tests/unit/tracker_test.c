@@ -328,6 +328,39 @@ Test(tracker, kernel_frames_come_first_and_only_the_innermost_is_exact)
 	expect_story("T1 2 x1: =1111@[kernel] +2222@[kernel]\n");
 }
 
+// Where samples see user code alone, a tick of the agent's in the kernel has a mark for it.
+static void tick_in_kernel(bool by_fault)
+{
+	static const struct source_facts user_only = { .switches = true, .frequency_hz = 1000 };
+	static const uint64_t code[] = { 0x1111 };
+	struct event event = {
+		.type = RECORD_SAMPLE,
+		.sample = { .kind = SAMPLE_ON_CPU,
+		            .weight_ns = MS,
+		            .kernel = code,
+		            .kernel_count = 1,
+		            .in_kernel = true,
+		            .by_fault = by_fault,
+		            .by_agent = true,
+		            .syscall = -1 },
+	};
+
+	tear_down();
+	set_up();
+	cr_assert(eq(int, tracker_start(tracker, &user_only, true, NULL), 0));
+	give_exec(PID, "app", 10);
+	story[0] = '\0';
+	give(event, PID, PID, 11);
+}
+
+Test(tracker, kernel_time_that_no_call_has_asked_for_is_marked_as_a_page_fault)
+{
+	tick_in_kernel(false);
+	expect_story("T1 1 x1: #1@- =1111@[kernel]\n");
+	tick_in_kernel(true);
+	expect_story("T1 1 x1: #7@- =1111@[kernel]\n");
+}
+
 Test(tracker, a_sample_of_which_nothing_is_known_is_marked_so)
 {
 	give_exec(PID, "app", 10);
