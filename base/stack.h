@@ -107,6 +107,7 @@ struct stack {
 	uint32_t flags;       /* enum stack_flags */
 	uint32_t count;       /* frames */
 	const struct frame *frames; /* innermost first; borrowed, valid during the call */
+	const uint64_t *regs; /* of the innermost, all DWARF_REGISTERS, as frames; NULL: unknown */
 };
 
 /* An op that has ended, or a mark: then it ends where it begins. */

@@ -87,6 +87,7 @@ void profile_free(struct profile *p)
 	allocations_fini(&p->allocations);
 	free(p->curves_text);
 	callables_fini(&p->callables);
+	leaf_registers_fini(&p->leaf_registers);
 	call_counts_fini(&p->call_counts);
 	awaits_fini(&p->awaits);
 	op_shapes_fini(&p->shapes);
@@ -566,6 +567,9 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 	uint32_t node = room ? node_of(p, slot, &cut) : 0;
 	if (!node || !cells_add(&p->cells, node, cut.metric, &interval, &missing_ns))
 		lose(p, missing_ns);
+	if (node && cut.regs && cut.frames[0].kind == FRAME_EXACT)
+		leaf_registers_add(&p->leaf_registers, cut.frames[0].module, cut.frames[0].address,
+		                   cut.regs);
 	if (node) {
 		profile_note_idle(p, node, slot, &cut);
 		profile_wall_stack(p, node, &cut);

@@ -15,6 +15,7 @@
 #include "merge/op/op_table.h"
 #include "merge/profile/callables.h"
 #include "merge/profile/counts.h"
+#include "merge/profile/leaf_registers.h"
 #include "merge/profile/profile.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/profile/repeats.h"
@@ -69,6 +70,7 @@ struct profile {
 	struct counters counters;
 	struct allocations allocations;
 	struct callables callables;
+	struct leaf_registers leaf_registers;
 	struct call_counts call_counts;
 	struct awaits awaits;
 	char *curves_text; /* of allocations.curves; NULL: not printed yet */

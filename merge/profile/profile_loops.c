@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#define CODE_BYTES_MAX ((size_t)8 * LOOP_CODE_MAX) // of all functions; a byte takes some 0.2 us
-#define LEAST_SHARE    0.02 // of all CPU time: in less, a loop is nobody's bottleneck
-#define TEXT_SIZE      4200 // of a fact: a path, and some numbers
+#define CODE_BYTES_MAX    ((size_t)8 * LOOP_CODE_MAX) // of all functions; a byte takes some 0.2 us
+#define FOREIGN_BYTES_MAX (64 << 20)                  // of a library's file
+#define LEAST_SHARE       0.02 // of all CPU time: in less, a loop is nobody's bottleneck
+#define TEXT_SIZE         4200 // of a fact: a path, and some numbers
 
 // A sampled address.
 struct spot {
@@ -55,14 +57,37 @@ static uint64_t *self_times(const struct profile *p, uint64_t *all)
 	return ns;
 }
 
+static bool is_own(const struct module *module)
+{
+	return !origin_is_foreign(module->path, NULL);
+}
+
+// To find the functions of a large library takes longer than what it tells is worth.
+static bool is_small(const struct module *module)
+{
+	struct stat status;
+
+	return module->path && stat(module->path, &status) == 0 &&
+	       status.st_size <= FOREIGN_BYTES_MAX;
+}
+
 // The user's own code, and any that has no name: there, nothing else tells what it does.
+static bool is_open(const struct profile *p, const struct spot *spot)
+{
+	return !locations_get(&p->locations, spot->location)->place_count ||
+	       is_own(modules_get(p->modules, spot->module));
+}
+
+// Of a library's loops, what its callers decide: how the data lies that it walks.
 static bool is_wanted(const struct profile *p, const struct location *location)
 {
 	const struct module *module = modules_get(p->modules, location->module);
 
 	return module && module->kind == MODULE_ELF &&
 	       (location->kind == FRAME_EXACT || location->kind == FRAME_CALLED_EXACT) &&
-	       (!location->place_count || !origin_is_foreign(module->path, NULL));
+	       (!location->place_count || is_own(module) ||
+	        (!origin_is_libc(module->path) &&
+	         leaf_registers_find(&p->leaf_registers, location->module, location->address)));
 }
 
 static int by_address(const void *a, const void *b)
@@ -162,13 +187,17 @@ static void find_kinds(struct search *search, const struct function *function, s
 		return;
 	for (size_t i = 0; i < function->count; i++) {
 		uint64_t at = function->spots[i].address - function->start;
-		samples[i] = (struct loop_sample){ at < code.size ? (uint32_t)at : UINT32_MAX,
-			                           function->spots[i].ns };
+		const struct spot *spot = &function->spots[i];
+		samples[i] =
+			(struct loop_sample){ at < code.size ? (uint32_t)at : UINT32_MAX, spot->ns,
+			                      leaf_registers_find(&search->profile->leaf_registers,
+			                                          spot->module, spot->address) };
 	}
 	if (!loops_find(code, samples, function->count, vector_bytes(), found))
 		return;
 	for (size_t i = 0; i < function->count; i++)
-		if (found[i].fact.kind != LOOP_NONE)
+		if (found[i].fact.kind != LOOP_NONE &&
+		    (found[i].fact.measured || is_open(search->profile, &function->spots[i])))
 			mark_loop(search, function, found, i);
 }
 
@@ -188,7 +217,8 @@ static void look_at(struct search *search, struct function *function,
 static void look_at_module(struct search *search, struct spot *spots, size_t count)
 {
 	const struct module *module = modules_get(search->profile->modules, spots[0].module);
-	cleanup(function_starts) struct function_starts *starts = function_starts_open(module);
+	cleanup(function_starts) struct function_starts *starts =
+		is_own(module) || is_small(module) ? function_starts_open(module) : NULL;
 	struct function function = { 0 };
 
 	for (size_t i = 0; starts && i < count; i++) {

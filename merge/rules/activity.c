@@ -335,9 +335,10 @@ static bool take_location(struct asking *a, uint32_t id)
 	struct loop_fact fact;
 	const struct module *module =
 		location->loop ? profile_module(a->profile, location->module) : NULL;
-	// A loop that is not the user's to change is nothing to find fault with.
-	if (module && !origin_is_foreign(module->path, NULL) &&
-	    loop_fact_parse(profile_string(a->profile, location->loop), &fact)) {
+	// A loop that is not the user's to change is nothing to find fault with, but for how the
+	// data lies that it is given.
+	if (module && loop_fact_parse(profile_string(a->profile, location->loop), &fact) &&
+	    (fact.measured || !origin_is_foreign(module->path, NULL))) {
 		step->loop = location->loop;
 		step->loops = (activity_set)1 << (ACTIVITY_IN_LOOP + fact.kind);
 	}

@@ -209,6 +209,13 @@ static bool is_hash_table(const char *callee)
 	                  strstr(callee, "hash_map") || strstr(callee, "hash_set"));
 }
 
+// "{method 'sum' of 'numpy.ndarray' objects}", "aten::sum".
+static bool of_array(const char *callee)
+{
+	return callee && (strstr(callee, "numpy") || strstr(callee, "ndarray") ||
+	                  strstr(callee, "torch") || strstr(callee, "aten::"));
+}
+
 // Advice that the rule's own does not cover.
 static void advise(const struct loop_fact *fact, struct finding *finding)
 {
@@ -229,6 +236,13 @@ static void advise(const struct loop_fact *fact, struct finding *finding)
 		               "Use 32-bit operands where they are enough (64-bit division takes "
 		               "several times as long on many CPUs), or replace the division by "
 		               "subtraction, shifts or a table.");
+	if (fact->kind == LOOP_STRIDE && of_array(finding->rows[0].callee))
+		finding_advise(
+			finding,
+			"The array is not contiguous along the axis that is walked: reduce it "
+			"by one call with axis=0 instead of column by column, keep it the "
+			"other way round (the axis that is walked last; order=\"F\"), or copy "
+			"it once: numpy.ascontiguousarray(a.T), tensor.contiguous().");
 	if (fact->kind == LOOP_COPY && fact->detail == COPY_FILL)
 		finding_advise(finding,
 		               "Call memset() or std::fill() instead; drop volatile, which "
@@ -295,10 +309,12 @@ const struct rule rules_loops[] = {
 	  .threshold = 25,
 	  .title = "strided memory access",
 	  .formula =
-	          "CPU time in loops of the user's own in which an address moves by 256 bytes or "
-	          "more each time, or by a number that is only known at run time, while the loop "
-	          "uses an eighth of that or less, as a share of the critical thread's time, or "
-	          "of all CPU time; longer loops only where the samples are at these accesses",
+	          "CPU time in loops in which an address moves by 256 bytes or more each time, by "
+	          "the code or by what registers held at the samples, while the loop uses an "
+	          "eighth of that or less, as a share of the critical thread's time, or of all "
+	          "CPU time; of libraries' loops only where a register holds the step, as for "
+	          "arrays of the caller's; longer loops only where the samples are at these "
+	          "accesses",
 	  .why = "Each access uses a few bytes of a cache line of 64, and steps of 4 KB and more "
 	         "also need a new page each time.",
 	  .advice =

@@ -178,7 +178,7 @@ void tracker_give_short(struct tracker *t, const struct thread *thread, uint64_t
 // FRAMES[-1] is free, for the mark of kernel time.
 static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_ns,
                         const struct cpu_split *split, struct frame *frames, size_t count,
-                        uint32_t flags, uint32_t samples)
+                        uint32_t flags, uint32_t samples, const uint64_t *regs)
 {
 	struct frame unseen = mark_of(MARK_UNKNOWN);
 	struct stack stack = {
@@ -190,10 +190,12 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 		.flags = flags,
 		.count = (uint32_t)count,
 		.frames = frames,
+		.regs = regs,
 	};
 
 	stack.flags &= ~(uint32_t)STACK_FAULTS;
 	tracker_give(t, &stack);
+	stack.regs = NULL;
 	stack.samples = split->user_ns ? 0 : samples;
 	stack.flags &= ~(uint32_t)STACK_SPINS;
 	frames[-1] = mark_of(flags & STACK_FAULTS ? MARK_FAULT : MARK_KERNEL);
@@ -236,8 +238,11 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 		frames[count++] = mark_of(MARK_UNKNOWN);
 	else if (copy.sample.in_kernel && copy.sample.by_fault)
 		flags |= STACK_FAULTS;
+	bool known = copy.sample.has_user && copy.sample.has_rbp && !copy.sample.in_kernel &&
+	             !copy.sample.kernel_count;
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
-	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1);
+	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1,
+	            known ? copy.sample.regs : NULL);
 	// Time between two samples may belong to the one before.
 	if (t->off_cpu)
 		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);
@@ -299,7 +304,7 @@ static void give_kept(struct tracker *t, struct thread *thread, uint64_t time_ns
 
 	if (kept->count)
 		memcpy(frames, kept->frames, kept->count * sizeof(*frames));
-	give_on_cpu(t, thread, time_ns, split, frames, kept->count, kept->flags, 0);
+	give_on_cpu(t, thread, time_ns, split, frames, kept->count, kept->flags, 0, NULL);
 }
 
 void tracker_give_rest(struct tracker *t, struct thread *thread, uint64_t time_ns)

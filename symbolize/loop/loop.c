@@ -45,7 +45,8 @@ struct finder {
 	const struct loop_sample *samples;
 	size_t sample_count;
 	uint32_t vector_bytes;
-	uint64_t *ns;       // [instruction]
+	uint64_t *ns; // [instruction]
+	const uint64_t **regs;
 	uint32_t *members;  // of the loop at hand, instructions, ascending
 	uint32_t *position; // [instruction]: in MEMBERS + 1
 	uint32_t *stack;
@@ -67,6 +68,7 @@ static void finder_at_scope_end(struct finder *f)
 	free(g->rank);
 	free(g->dominator);
 	free(f->ns);
+	free(f->regs);
 	free(f->members);
 	free(f->position);
 	free(f->stack);
@@ -335,11 +337,14 @@ static bool judge(struct finder *f, struct bytes code, struct candidate *c)
 	cleanup_free bool *exits = calloc((size_t)c->count + 1, sizeof(*exits));
 	cleanup_free uint64_t *ns = calloc((size_t)c->count + 1, sizeof(*ns));
 	struct loop_body body = { g->insns, f->members, c->count, f->position[c->header] - 1,
-		                  first,    preds,      exits,    0 };
+		                  first,    preds,      exits,    0,
+		                  NULL };
+	cleanup_free const uint64_t **regs = calloc((size_t)c->count + 1, sizeof(*regs));
 	uint32_t used = 0, next[2];
 
-	if (!first || !preds || !exits || !ns)
+	if (!first || !preds || !exits || !ns || !regs)
 		return false;
+	body.regs = regs;
 	for (uint32_t k = 0; k < c->count; k++) {
 		uint32_t at = f->members[k];
 		first[k] = used;
@@ -353,6 +358,7 @@ static bool judge(struct finder *f, struct bytes code, struct candidate *c)
 		exits[k] |= g->insns[at].flow == INSN_BRANCH && count < 2;
 		body.writes |= g->insns[at].writes;
 		ns[k] = f->ns[at];
+		regs[k] = f->regs[at];
 	}
 	first[c->count] = used;
 	return loop_kind_find(&body, ns, f->vector_bytes, &c->found.fact);
@@ -399,11 +405,18 @@ static bool take_memory(struct finder *f)
 	size_t count = (size_t)f->graph.count + 1;
 
 	f->ns = calloc(count, sizeof(*f->ns));
+	f->regs = calloc(count, sizeof(*f->regs));
 	f->members = calloc(count, sizeof(*f->members));
 	f->position = calloc(count, sizeof(*f->position));
 	f->stack = calloc(count, sizeof(*f->stack));
 	f->inner = calloc(count, sizeof(*f->inner));
-	return f->ns && f->members && f->position && f->stack && f->inner;
+	return f->ns && f->regs && f->members && f->position && f->stack && f->inner;
+}
+
+static void take_sample(struct finder *f, uint32_t index, const struct loop_sample *sample)
+{
+	f->ns[index] += sample->ns;
+	f->regs[index] = sample->regs;
 }
 
 bool loops_find(struct bytes code, const struct loop_sample *samples, size_t count,
@@ -422,7 +435,7 @@ bool loops_find(struct bytes code, const struct loop_sample *samples, size_t cou
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (samples[i].at < code.size && g->index_at[samples[i].at])
-			f.ns[g->index_at[samples[i].at] - 1] += samples[i].ns;
+			take_sample(&f, g->index_at[samples[i].at] - 1, &samples[i]);
 	find_dominators(g);
 	if (!find_candidates(&f) || !judge_all(&f, code))
 		return false;

@@ -23,6 +23,8 @@ struct loop_body {
 	const uint32_t *first_pred, *preds; /* [position], and one more: whence control comes */
 	const bool *exits;                  /* [position]: may leave the loop */
 	uint64_t writes;                    /* registers that some instruction of it writes */
+	const uint64_t *const *regs; /* [position]: what registers held at a sample there; NULL:
+	                                unknown */
 };
 
 struct value {
@@ -48,7 +50,13 @@ enum step_kind {
 
 struct step {
 	enum step_kind kind;
-	int64_t bytes;
+	int64_t bytes; /* of STEP_REGISTER: the constant part */
+	bool whole;    /* of STEP_REGISTER: TERMS are all that comes to BYTES */
+	uint8_t term_count;
+	struct {
+		uint8_t reg; /* does not change in the loop */
+		int64_t times;
+	} terms[VALUE_TERMS];
 };
 
 struct values;

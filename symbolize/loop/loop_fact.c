@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MEASURED UINT32_C(2) /* a bit of a stride's detail, as text */
+
 static const char *const names[LOOP_KINDS] = {
 	[LOOP_WAIT] = "wait",     [LOOP_CHASE] = "chase",   [LOOP_DIVIDE] = "divide",
 	[LOOP_STRIDE] = "stride", [LOOP_SEARCH] = "search", [LOOP_COPY] = "copy",
@@ -20,9 +22,10 @@ const char *loop_kind_name(enum loop_kind kind)
 bool loop_fact_print(const struct loop_fact *fact, char *buffer, size_t size)
 {
 	const char *name = loop_kind_name(fact->kind);
+	uint32_t detail = fact->detail | (fact->measured ? MEASURED : 0);
 	int length =
 		name ? snprintf(buffer, size, "%s %" PRIu64 " %" PRIu32 " %" PRIu32 " %s", name,
-	                        fact->bytes, fact->detail, fact->line, fact->file ? fact->file : "")
+	                        fact->bytes, detail, fact->line, fact->file ? fact->file : "")
 		     : -1;
 
 	return length > 0 && (size_t)length < size;
@@ -54,7 +57,8 @@ bool loop_fact_parse(const char *text, struct loop_fact *fact)
 	if (!take_number(&text, INT64_MAX, &found.bytes) ||
 	    !take_number(&text, UINT32_MAX, &detail) || !take_number(&text, INT_MAX, &line))
 		return false;
-	found.detail = (uint32_t)detail;
+	found.measured = found.kind == LOOP_STRIDE && detail & MEASURED;
+	found.detail = (uint32_t)detail & ~(found.measured ? MEASURED : 0);
 	found.line = (uint32_t)line;
 	found.file = *text ? text : NULL;
 	*fact = found;

@@ -51,6 +51,7 @@ struct loop_fact {
 	uint32_t detail;
 	uint32_t line;    /* of the loop; 0: unknown */
 	const char *file; /* NULL: unknown */
+	bool measured;    /* STRIDE: BYTES are what a register held at a sample */
 };
 
 /* "stride". NULL if KIND is none. */

@@ -14,8 +14,9 @@
 #define FAR_BYTES    256 // four lines of cache: one access leaves three unused
 #define FAR_TIMES    8   // as far as it reads of each
 #define SEARCH_BYTES 256
-#define STEP_BYTES   32 // that an iteration may use where its step is in a register
-#define SUM_INSNS    12 // instructions that fit beside one addition's latency
+#define FAR_SHARE    0.75 // of the samples that know a register's step: mostly it is wide
+#define STEP_BYTES   32   // that an iteration may use where its step is in a register
+#define SUM_INSNS    12   // instructions that fit beside one addition's latency
 
 enum access {
 	ACCESS_NONE,
@@ -32,7 +33,8 @@ struct asking {
 	struct values *values;
 	uint8_t *access; // [position]: enum access
 	struct value *address;
-	int64_t *step;    // [position]: bytes
+	int64_t *step; // [position]: bytes
+	struct step *steps;
 	bool *waiting;    // [position]
 	uint64_t moving;  // registers that advance by a constant, or by another register
 	uint64_t carried; // registers that the next iteration uses, and that do not
@@ -47,6 +49,7 @@ static void asking_at_scope_end(struct asking *a)
 	free(a->access);
 	free(a->address);
 	free(a->step);
+	free(a->steps);
 	free(a->waiting);
 }
 
@@ -62,6 +65,7 @@ static void look_at_address(struct asking *a, uint32_t position)
 
 	a->address[position] = address;
 	a->step[position] = step.bytes;
+	a->steps[position] = step;
 	if (step.kind == STEP_NONE)
 		a->access[position] = ACCESS_OTHER;
 	else if (step.kind == STEP_REGISTER)
@@ -341,12 +345,103 @@ static uint64_t distance(int64_t step)
 	return step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
 }
 
-static bool is_far(const struct asking *a, uint32_t position)
+static bool same_step(const struct step *a, const struct step *b)
+{
+	if (a->term_count != b->term_count || a->bytes != b->bytes || !a->whole || !b->whole)
+		return false;
+	for (uint8_t i = 0; i < a->term_count; i++)
+		if (a->terms[i].reg != b->terms[i].reg || a->terms[i].times != b->terms[i].times)
+			return false;
+	return true;
+}
+
+// The register that an address moves by.
+static uint16_t mover_of(const struct asking *a, uint32_t position)
+{
+	const struct value *address = &a->address[position];
+
+	for (uint8_t i = 0; i < address->term_count; i++)
+		if (address->terms[i].reg < INSN_REGS &&
+		    a->body->writes & BIT(address->terms[i].reg))
+			return address->terms[i].reg;
+	return INSN_REGS;
+}
+
+// What moves on by the same register as the access at POSITION, by as much: an unrolled loop walks
+// one array with several. Their bytes; COUNT is how many they are.
+static uint64_t walk_bytes(const struct asking *a, uint32_t position, uint32_t *count)
+{
+	uint64_t bytes = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < a->body->count; i++) {
+		bool again = false;
+		const struct insn *insn = insn_at(a, i);
+		if (insn->loads && !insn->stores && !insn->writes) // a prefetch
+			continue;
+		if (a->access[i] != ACCESS_FOLLOWS || mover_of(a, i) != mover_of(a, position) ||
+		    !same_step(&a->steps[i], &a->steps[position]))
+			continue;
+		for (uint32_t k = 0; k < i; k++)
+			again |= a->access[k] == ACCESS_FOLLOWS &&
+			         same_terms(&a->address[k], &a->address[i]) &&
+			         a->address[k].constant == a->address[i].constant;
+		bytes += again ? 0 : insn->memory.bytes;
+		*count += !again;
+	}
+	return bytes;
+}
+
+static uint64_t step_by(const struct step *step, const uint64_t *regs)
+{
+	uint64_t bytes = (uint64_t)step->bytes; // modulo 2^64
+
+	for (uint8_t i = 0; i < step->term_count; i++)
+		bytes += regs[step->terms[i].reg] * (uint64_t)step->terms[i].times;
+	return distance((int64_t)bytes);
+}
+
+// What is known of how far an access moves that follows a register: FAR_NS of the loop's samples
+// found a wide step in it, BYTES from element to element at most of these, of KNOWN_NS that knew.
+struct walk {
+	uint64_t known_ns, far_ns, most_ns, bytes;
+};
+
+static struct walk look_at_walk(const struct asking *a, uint32_t position)
+{
+	const struct step *step = &a->steps[position];
+	struct walk walk = { 0 };
+	uint32_t count;
+	uint64_t used = walk_bytes(a, position, &count);
+
+	for (uint32_t i = 0; step->whole && count && i < a->body->count; i++) {
+		if (!a->body->regs || !a->body->regs[i])
+			continue;
+		uint64_t whole = step_by(step, a->body->regs[i]), each = whole / count;
+		walk.known_ns += a->ns[i];
+		if (each < FAR_BYTES || whole / FAR_TIMES < used || whole > INT64_MAX)
+			continue;
+		walk.far_ns += a->ns[i];
+		if (a->ns[i] <= walk.most_ns)
+			continue;
+		walk.most_ns = a->ns[i];
+		walk.bytes = each;
+	}
+	return walk;
+}
+
+// By how many bytes; 0: unknown.
+static bool is_far(const struct asking *a, uint32_t position, uint64_t *bytes)
 {
 	uint64_t used = used_bytes(a, position), step = distance(a->step[position]);
 
-	if (a->access[position] == ACCESS_FOLLOWS)
-		return used <= STEP_BYTES;
+	*bytes = step;
+	if (a->access[position] == ACCESS_FOLLOWS) {
+		struct walk walk = look_at_walk(a, position);
+		*bytes = walk.bytes;
+		return walk.known_ns ? (double)walk.far_ns >= FAR_SHARE * (double)walk.known_ns
+		                     : used <= STEP_BYTES;
+	}
 	return a->access[position] == ACCESS_STEPS && step >= FAR_BYTES && step >= FAR_TIMES * used;
 }
 
@@ -356,13 +451,15 @@ static bool is_stride(struct asking *a, struct loop_fact *fact)
 
 	clear_waiting(a);
 	for (uint32_t i = 0; i < a->body->count; i++) {
-		if (a->access[i] == ACCESS_NONE || !is_far(a, i))
+		uint64_t bytes;
+		if (a->access[i] == ACCESS_NONE || !is_far(a, i, &bytes))
 			continue;
 		mark_waiting(a, i);
 		// A load is waited for; of several the widest step tells most.
 		if (found && loads && !insn_at(a, i)->loads)
 			continue;
-		fact->bytes = a->access[i] == ACCESS_FOLLOWS ? 0 : distance(a->step[i]);
+		fact->bytes = bytes;
+		fact->measured = a->access[i] == ACCESS_FOLLOWS && bytes;
 		loads |= insn_at(a, i)->loads;
 		found = true;
 	}
@@ -631,11 +728,12 @@ bool loop_kind_find(const struct loop_body *body, const uint64_t *ns, uint32_t v
 		.access = calloc(count, sizeof(*a.access)),
 		.address = calloc(count, sizeof(*a.address)),
 		.step = calloc(count, sizeof(*a.step)),
+		.steps = calloc(count, sizeof(*a.steps)),
 		.waiting = calloc(count, sizeof(*a.waiting)),
 	};
 	struct loop_fact found = { 0 };
 
-	if (!a.values || !a.access || !a.address || !a.step || !a.waiting)
+	if (!a.values || !a.access || !a.address || !a.step || !a.steps || !a.waiting)
 		return false;
 	for (uint32_t i = 0; i < body->count; i++)
 		count_insn(&a, i);

@@ -383,42 +383,62 @@ static bool moves(const struct values *v, uint16_t reg)
 	return reg < INSN_REGS && v->body->writes & BIT(reg);
 }
 
+static void add_step_term(struct step *step, uint16_t reg, int64_t by)
+{
+	step->kind = STEP_REGISTER;
+	for (uint8_t i = 0; i < step->term_count; i++)
+		if (step->terms[i].reg == reg) {
+			step->terms[i].times = plus(step->terms[i].times, by);
+			return;
+		}
+	if (reg >= INSN_VECTOR || step->term_count == VALUE_TERMS) {
+		step->whole = false;
+		return;
+	}
+	step->terms[step->term_count].reg = (uint8_t)reg;
+	step->terms[step->term_count++].times = by;
+}
+
 // By how much REG moves, if by no other register that moves.
 static struct step step_of(struct values *v, uint16_t reg)
 {
-	struct step step = { STEP_CONSTANT, 0 };
+	struct step step = { .kind = STEP_CONSTANT, .whole = true };
 	bool itself = false;
 
 	if (!moves(v, reg))
 		return step;
 	struct value next = values_next(v, (uint8_t)reg);
 	if (!next.known || !next.linear)
-		return (struct step){ STEP_NONE, 0 };
+		return (struct step){ .kind = STEP_NONE };
 	step.bytes = next.constant;
 	for (uint8_t i = 0; i < next.term_count; i++) {
 		if (next.terms[i].reg == reg && next.terms[i].times == 1)
 			itself = true;
 		else if (moves(v, next.terms[i].reg))
-			return (struct step){ STEP_NONE, 0 };
+			return (struct step){ .kind = STEP_NONE };
 		else
-			step.kind = STEP_REGISTER;
+			add_step_term(&step, next.terms[i].reg, next.terms[i].times);
 	}
 	// Else it is the same in each iteration behind the first.
-	return itself ? step : (struct step){ STEP_CONSTANT, 0 };
+	return itself ? step : (struct step){ .kind = STEP_CONSTANT, .whole = true };
 }
 
 struct step values_step(struct values *v, const struct value *value)
 {
-	struct step sum = { STEP_CONSTANT, 0 };
+	struct step sum = { .kind = STEP_CONSTANT, .whole = true };
 
 	if (!value->known || !value->linear)
-		return (struct step){ STEP_NONE, 0 };
+		return (struct step){ .kind = STEP_NONE };
 	for (uint8_t i = 0; i < value->term_count; i++) {
 		struct step step = step_of(v, value->terms[i].reg);
 		if (step.kind == STEP_NONE)
 			return step;
 		if (step.kind == STEP_REGISTER)
 			sum.kind = STEP_REGISTER;
+		sum.whole &= step.whole;
+		for (uint8_t k = 0; k < step.term_count; k++)
+			add_step_term(&sum, step.terms[k].reg,
+			              times(step.terms[k].times, value->terms[i].times));
 		sum.bytes = plus(sum.bytes, times(step.bytes, value->terms[i].times));
 	}
 	return sum;

@@ -68,9 +68,9 @@ if(OPENBLAS_FOUND)
   target_link_libraries(fault_tiny_gemm PRIVATE PkgConfig::OPENBLAS)
   fault(tiny_gemm tiny_gemm.c fault_tiny_gemm)
 endif()
-foreach(name archive array_loop callers clones collect commits concatenate consumer documents
+foreach(name archive array_loop callers clones collect columns commits concatenate consumer documents
         double_gemm elements event_loop exact exceptions flushing gil imports insert inverse joined
-        list_loop lists loader median one_task records regex scan search sleeping subprocesses text
-        tiny_dot tiny_ops)
+        list_loop lists loader median one_task records regex scan search sleeping
+        subprocesses text tiny_dot tiny_ops)
   fault(${name}_py ${name}.py)
 endforeach()

@@ -144,6 +144,38 @@ Test(finding_loops, a_loop_of_a_library_is_told_and_blamed_on_nobody)
 	cr_expect_not(query_nameless_loop(f.profile, "/none", &loop));
 }
 
+// How the data lies that a library is given is its caller's choice; a step of its own is not.
+Test(finding_loops, a_library_that_is_given_data_far_apart_is_its_callers)
+{
+	static const struct {
+		const char *fact;
+		bool fires;
+	} table[] = { { "stride 16384 2 0 ", true }, { "stride 16384 0 0 ", false } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 800,
+		    "{<module> train.py:3} > {spread train.py:9} > "
+		    "FLOAT_pairwise_sum@libc");
+		add(&f, 1, METRIC_ON_CPU, 200, "{<module> train.py:3} > {spread train.py:5}");
+		finish(1000, 2);
+		struct locations *l = &f.profile->locations;
+		for (uint32_t k = 0; k < l->count; k++) {
+			const struct module *module =
+				modules_get(f.modules, l->locations[k].module);
+			if (module && strstr(module->path, "libc"))
+				l->locations[k].loop =
+					strings_add(f.profile->strings, table[i].fact);
+		}
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-STRIDE");
+		cr_expect_eq(finding != NULL, table[i].fires, "%s", table[i].fact);
+		cr_expect(!finding || (finding->line == 9 && strstr(finding->fact, "16 KB")), "%s",
+		          finding ? finding->fact : "");
+	}
+}
+
 Test(finding_loops, a_damaged_fact_is_none)
 {
 	run_in_loop(HOT, "stride many 0 20 a.c");

@@ -8,7 +8,9 @@
 Test(loop_fact, what_is_printed_is_parsed)
 {
 	for (int kind = LOOP_NONE + 1; kind < LOOP_KINDS; kind++) {
-		const struct loop_fact fact = { (enum loop_kind)kind, 8192, 1, 20, "/a b/c.c" };
+		const struct loop_fact fact = {
+			(enum loop_kind)kind, 8192, 1, 20, "/a b/c.c", false
+		};
 		struct loop_fact parsed;
 		char text[100];
 		cr_assert(loop_fact_print(&fact, text, sizeof(text)));
@@ -18,6 +20,23 @@ Test(loop_fact, what_is_printed_is_parsed)
 		cr_expect(eq(u32, parsed.detail, 1));
 		cr_expect(eq(u32, parsed.line, 20));
 		cr_expect(eq(str, (char *)parsed.file, "/a b/c.c"));
+	}
+}
+
+// A stride that registers held is kept as such, and is no other detail.
+Test(loop_fact, what_was_measured_stays_so)
+{
+	for (int measured = 0; measured < 2; measured++) {
+		const struct loop_fact fact = { .kind = LOOP_STRIDE,
+			                        .bytes = 4096,
+			                        .detail = ACCESS_STORE,
+			                        .measured = measured };
+		struct loop_fact parsed;
+		char text[100];
+		cr_assert(loop_fact_print(&fact, text, sizeof(text)));
+		cr_assert(loop_fact_parse(text, &parsed), "%s", text);
+		cr_expect(eq(u32, parsed.detail, ACCESS_STORE));
+		cr_expect_eq(parsed.measured, measured);
 	}
 }
 

@@ -16,7 +16,7 @@ static const uint8_t divide[] = { 0x90, 0xf2, 0x0f, 0x5e, 0xc1, 0x48, 0xff, 0xc0
 
 static enum loop_kind kind_of(const uint8_t *code, size_t size, uint32_t at)
 {
-	const struct loop_sample sample = { at, 100 };
+	const struct loop_sample sample = { at, 100, NULL };
 	struct loop_found found;
 
 	// A copy of just that size, so that sanitizers see what is read beyond.
@@ -38,6 +38,51 @@ Test(loop, a_walk_along_a_list)
 {
 	need_decoder();
 	cr_expect(eq(int, kind_of(walk, sizeof(walk), 3), LOOP_CHASE));
+}
+
+// addsd (%rdi),%xmm0; add %rdx,%rdi; cmp %rcx,%rdi; jne
+static const uint8_t step[] = { 0xf2, 0x0f, 0x58, 0x07, 0x48, 0x01, 0xd7,
+	                        0x48, 0x39, 0xcf, 0x75, 0xf4, 0xc3 };
+// The same with two elements: addsd (%rdi),%xmm0; addsd (%rdi,%rdx),%xmm1; lea (%rdi,%rdx,2),%rdi;
+// prefetcht0 (%rdi); cmp %rcx,%rdi; jne
+static const uint8_t unrolled[] = { 0xf2, 0x0f, 0x58, 0x07, 0xf2, 0x0f, 0x58, 0x0c,
+	                            0x17, 0x48, 0x8d, 0x3c, 0x57, 0x0f, 0x18, 0x0f,
+	                            0x48, 0x39, 0xcf, 0x75, 0xeb, 0xc3 };
+
+// A step that is in a register is what samples found there, where they did.
+Test(loop, how_far_a_loop_walks_is_known_by_its_registers)
+{
+	static const struct {
+		const uint8_t *code;
+		size_t size;
+		bool sampled;
+		uint64_t rdx;
+		enum loop_kind kind;
+		uint64_t bytes;
+	} table[] = {
+		{ step, sizeof(step), false, 0, LOOP_STRIDE, 0 },
+		{ step, sizeof(step), true, 4096, LOOP_STRIDE, 4096 },
+		{ step, sizeof(step), true, (uint64_t)-4096, LOOP_STRIDE, 4096 },
+		{ step, sizeof(step), true, 8, LOOP_NONE, 0 },
+		{ step, sizeof(step), true, 0, LOOP_NONE, 0 },
+		{ unrolled, sizeof(unrolled), true, 4096, LOOP_STRIDE, 4096 },
+		{ unrolled, sizeof(unrolled), true, 8, LOOP_NONE, 0 },
+	};
+
+	need_decoder();
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const uint64_t regs[16] = { [2] = table[i].rdx };
+		const struct loop_sample samples[] = {
+			{ 0, 100, table[i].sampled ? regs : NULL },
+			{ 4, 10, NULL },
+		};
+		struct loop_found found[2];
+		cr_assert(loops_find((struct bytes){ table[i].code, table[i].size }, samples, 2, 32,
+		                     found));
+		cr_expect(eq(int, found[0].fact.kind, table[i].kind), "row %zu", i);
+		cr_expect(eq(u64, found[0].fact.bytes, table[i].bytes), "row %zu", i);
+		cr_expect_eq(found[0].fact.measured, table[i].bytes != 0, "row %zu", i);
+	}
 }
 
 Test(loop, a_sample_outside_of_the_loop_has_no_kind)

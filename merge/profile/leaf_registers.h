@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What registers held where samples were taken: of each sampled address one sample of all, by
+ * chance. It tells by how much a loop moves whose step is in a register. Not kept in the file.
+ *
+ * Owned by its profile; one thread at a time. What finds no memory, or no room, is left out.
+ */
+#pragma once
+
+#include "base/hash.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LEAF_REGISTERS 16
+
+struct leaf_slot {
+	uint64_t address;
+	uint32_t module, seen; /* SEEN: samples there, these among them */
+	uint64_t regs[LEAF_REGISTERS];
+};
+
+/* All zeros: nothing is known. */
+struct leaf_registers {
+	struct hash addresses;
+	struct leaf_slot *slots;
+	size_t count, capacity;
+};
+
+void leaf_registers_fini(struct leaf_registers *l);
+
+/* REGS are in DWARF's order (base/record.h). */
+void leaf_registers_add(struct leaf_registers *l, uint32_t module, uint64_t address,
+                        const uint64_t *regs);
+
+/* As instructions number them (symbolize/loop/insn.h); NULL if none are known. Valid until the
+   next is added. */
+const uint64_t *leaf_registers_find(const struct leaf_registers *l, uint32_t module,
+                                    uint64_t address);
