@@ -12,6 +12,8 @@
 #define LEAST_NS      (50 * UINT64_C(1000000)) /* of a saving that is worth a word */
 #define BEFORE_SHARE  0.3 /* of the share of a finding about code: each of its own whole */
 #define COVERED_SHARE 0.5 /* of a general finding's saving, that special ones have to explain */
+#define BLOCKED_SHARE                                                                              \
+	0.3 /* the same of a wait at the same place, by one that says whom it blocks */
 
 void findings_free(struct findings *findings)
 {
@@ -140,7 +142,13 @@ static void cover(struct findings *f)
 			if (!best || special->saving_ns > best->saving_ns)
 				best = special;
 		}
-		if (best && (double)sum >= COVERED_SHARE * (double)general->saving_ns)
+		// Who keeps others waiting at a place may be seen there for a part of the time
+		// alone.
+		bool same = best && best->rule->blocks && best->function && general->function &&
+		            strcmp(best->function, general->function) == 0 &&
+		            is_same_text(best->file, general->file);
+		double share = same ? BLOCKED_SHARE : COVERED_SHARE;
+		if (best && (double)sum >= share * (double)general->saving_ns)
 			general->covered = best->rule;
 		const struct finding *before = stands_before(f, general);
 		if (before)

@@ -357,6 +357,15 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 	                   cpus == 1 ? "" : "s", e->totals.threads);
 }
 
+// More CPU time than in ROW is in the kernel, whose functions are not seen: they may be few.
+static bool is_in_kernel(const struct evidence *e, const struct row *row)
+{
+	for (size_t i = 0; i < e->functions->count && &e->functions->rows[i] != row; i++)
+		if (e->functions->rows[i].kernel)
+			return true;
+	return false;
+}
+
 static enum measured measure_flat(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
 {
@@ -365,7 +374,7 @@ static enum measured measure_flat(const struct evidence *e, const struct rule *r
 	(void)rule;
 	if (e->run->samples < FEW_SAMPLES || !e->functions->all)
 		return finding_lacks(finding, "there are fewer than %d samples", FEW_SAMPLES);
-	if (!row || busy_cpus(e) < BUSY_SHARE)
+	if (!row || busy_cpus(e) < BUSY_SHARE || is_in_kernel(e, row))
 		return MEASURED_NOTHING;
 	finding->value = 100 * (double)row->self / (double)e->functions->all;
 	begin_at(finding, e, row);

@@ -22,11 +22,9 @@
 #define LITTLE_SHARE   0.10                /* of a line's time, in the interpreter and in arrays */
 #define OBJECTS_SHARE  0.05
 #define BRIEF_SHARE    0.10 /* of the run: threads that live less are no workers */
-#define STACKS_SHARE                                                                               \
-	0.40 /* of the time in logging, for stacks: then they are why it takes long                \
-	      */
-#define GC_OP     "garbage collection"
-#define LINES_MAX 256 /* of one coroutine */
+#define STACKS_SHARE   0.40 /* of the time in logging, for stacks: so much is why it is slow */
+#define GC_OP          "garbage collection"
+#define LINES_MAX      256 /* of one coroutine */
 
 static bool has_python(const struct evidence *e)
 {
@@ -600,7 +598,7 @@ const struct rule rules_python[] = {
 	  .severity = SEVERITY_WARN,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
-	  .within = { "PY-INTERP", "PY-ELEMENT", "MEM-CHURN" },
+	  .within = { "PY-INTERP", "PY-ELEMENT", "MEM-CHURN", "MEM-FAULT", "CPU-SYS" },
 	  .title = "NumPy arrays of Python objects",
 	  .formula =
 	          "CPU time of lines that spend 5 % of theirs in NumPy's own functions for "
@@ -754,7 +752,7 @@ const struct rule rules_python[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .severe = 30,
-	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-COPY", "PY-GC", "CPU-SYS" },
+	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-COPY", "MEM-FAULT", "PY-GC", "CPU-SYS" },
 	  .title = "serialization (JSON, pickle, YAML, TOML)",
 	  .formula = "CPU time in Python's json, pickle, plistlib, tomllib and yaml, without "
 	             "imports, as a share of the critical thread's time, or of all CPU time where "

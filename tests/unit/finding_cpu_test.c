@@ -904,6 +904,24 @@ Test(finding_cpu, a_flat_profile)
 	cr_expect(finding_of(fired, "CPU-FLAT") != NULL);
 }
 
+// Time in the kernel whose functions are not seen may be that of one.
+Test(finding_cpu, a_profile_that_is_mostly_in_the_kernel_is_not_flat)
+{
+	static const char *const marks[] = { "[kernel]", "[fault]" };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		char stack[64];
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 30, "main a.c:3 > other a.c:90");
+		snprintf(stack, sizeof(stack), "main a.c:3 > work a.c:9 > %s", marks[i]);
+		add(&f, 1, METRIC_ON_CPU, 970, stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_null(finding_of(findings, "CPU-FLAT"), "%s", marks[i]);
+	}
+}
+
 // What optimized code does for such code is not slow for that.
 Test(finding_cpu, callees_of_unoptimized_code_are_not_unoptimized)
 {

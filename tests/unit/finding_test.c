@@ -633,6 +633,7 @@ Test(finding, a_cause_stands_for_its_symptoms)
 		{ "PY-GIL", "CPU-OVERSUB" },     { "CPU-QUADRATIC", "MEM-CHURN" },
 		{ "CPU-SPAWN", "IO-OPEN" },      { "CPU-WAKE", "CPU-SYS" },
 		{ "CPU-HOLDER", "IO-SLEEP" },    { "MEM-FAULT", "CPU-SYS" },
+		{ "PY-OBJECTS", "MEM-FAULT" },   { "PY-SERIALIZE", "MEM-FAULT" },
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
