@@ -235,6 +235,20 @@ static void look_at_module(struct search *search, struct spot *spots, size_t cou
 		look_at(search, &function, starts);
 }
 
+// Those of the user's own modules, or those of all others.
+static void look_at_modules(struct search *search, bool own)
+{
+	for (size_t first = 0, end; first < search->count; first = end) {
+		uint32_t module = search->spots[first].module;
+		uint64_t ns = 0;
+		for (end = first; end < search->count && search->spots[end].module == module; end++)
+			ns += search->spots[end].ns;
+		if (ns >= search->least_ns &&
+		    is_own(modules_get(search->profile->modules, module)) == own)
+			look_at_module(search, search->spots + first, end - first);
+	}
+}
+
 void profile_find_loops(struct profile *p, struct symbolizer *s)
 {
 	struct search search = { .profile = p, .symbolizer = s };
@@ -243,14 +257,8 @@ void profile_find_loops(struct profile *p, struct symbolizer *s)
 		free(search.spots);
 		return;
 	}
-	for (size_t first = 0, end; first < search.count; first = end) {
-		uint64_t ns = 0;
-		for (end = first;
-		     end < search.count && search.spots[end].module == search.spots[first].module;
-		     end++)
-			ns += search.spots[end].ns;
-		if (ns >= search.least_ns)
-			look_at_module(&search, search.spots + first, end - first);
-	}
+	// The bytes of code that may be looked at are the user's own first.
+	look_at_modules(&search, true);
+	look_at_modules(&search, false);
 	free(search.spots);
 }
