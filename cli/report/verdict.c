@@ -50,6 +50,7 @@
 #define MANY_PROCESSES 3
 #define LARGE_PART     0.25 /* of the time of a place: who is called for less is not named */
 #define STANDS_FOR     0.5  /* of the time of a place, by a finding in it */
+#define GIVES_REASON   0.33 /* the same, where the place has the time of all that it calls, too */
 #define OWNED_SHARE    0.5  /* of the waits for sockets: less is for nobody of the run */
 #define SERVED_SHARE   0.5 /* of the CPU time: so long others of the run waited for it at sockets */
 #define LOOK_NS        (500 * NS_PER_MS) /* a master looks after its workers no more often */
@@ -458,12 +459,13 @@ static double price_of_op(const struct verdict_facts *f, const struct op_row *op
 }
 
 // Whether PRICE, of a place, is more than FINDING explains. One that is AT that place says why it
-// takes long, and stands for it if it explains most of it, whatever part of that could be saved.
-static bool outranks(double price, const struct finding *finding, bool at)
+// takes long, and stands for it if it explains STANDS_FOR of it, whatever part of that could be
+// saved; 1: it is elsewhere.
+static bool outranks(double price, const struct finding *finding, double stands_for)
 {
-	double part = at && finding->rule->part > 0 ? finding->rule->part : 1;
+	double part = stands_for < 1 && finding->rule->part > 0 ? finding->rule->part : 1;
 
-	return (at ? STANDS_FOR : 1) * price > (double)finding->saving_ns / part;
+	return stands_for * price > (double)finding->saving_ns / part;
 }
 
 static bool is_in(const struct finding *finding, const char *function, const char *file)
@@ -493,7 +495,7 @@ static bool explains_op(const struct verdict_facts *f, const struct finding *fin
 	const struct op_row *op = hottest_op(f);
 
 	return op && share_of(op->self_ns, f->ops->wall_ns) >= ASKED_SHARE &&
-	       is_at_op(finding, op) && !outranks(price_of_op(f, op), finding, true);
+	       is_at_op(finding, op) && !outranks(price_of_op(f, op), finding, STANDS_FOR);
 }
 
 // FINDING's place is a program or library that has no symbols.
@@ -513,6 +515,13 @@ static bool is_at_row(const struct verdict_facts *f, const struct finding *findi
 	       is_nameless_in(finding, row) ||
 	       (sum.own && is_in(finding, sum.own->name, sum.own->file) && sum.below >= row->self &&
 	        origin_is_foreign(row->module, row->file));
+}
+
+// The place of FINDING, or what that calls: a copy constructor or clone() of the user's own is
+// charged to who copies.
+static bool is_at_sum(const struct finding *finding, const struct place_sum *sum)
+{
+	return is_in(finding, sum->own->name, sum->own->file) || calls(finding, sum->own->name);
 }
 
 // Whether FINDING says why what FUNCTION does is done by one thread at a time, as no two were on
@@ -542,13 +551,14 @@ static bool is_outranked(const struct verdict_facts *f, const struct finding *fi
 		return false;
 	if (row && orders(f, finding, row->name))
 		return false;
-	if (row && outranks(price_of_row(f, row), finding, is_at_row(f, finding, row)))
+	if (row &&
+	    outranks(price_of_row(f, row), finding, is_at_row(f, finding, row) ? STANDS_FOR : 1))
 		return true;
-	if (op && outranks(price_of_op(f, op), finding, is_at_op(finding, op)))
+	if (op && outranks(price_of_op(f, op), finding, is_at_op(finding, op) ? STANDS_FOR : 1))
 		return true;
 	return asks_most(f, MORE_THAN, &sum) && !is_import(&sum) &&
 	       outranks(price_of_sum(f, &sum), finding,
-	                is_in(finding, sum.own->name, sum.own->file));
+	                is_at_sum(finding, &sum) ? GIVES_REASON : 1);
 }
 
 // Of a program that the user has not made, and of which nothing is known but how long it ran, there

@@ -455,6 +455,38 @@ Test(text_verdict, a_finding_stands_for_what_its_place_calls_of_libraries)
 	expect_verdict(profile, "  Waiting for locks: 41 %");
 }
 
+// What else the place calls is dear for reasons that nobody knows: it comes behind the one known.
+Test(text_verdict, a_reason_for_a_third_of_what_a_place_calls_goes_before_the_place)
+{
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile_with_findings(), nodes, 100);
+
+	nodes[2].self = nodes[2].total = 390 * NS_PER_MS;
+	((struct row *)profile->functions)->self = 390 * NS_PER_MS;
+	profile->findings[0].saving_ns = 250 * NS_PER_MS;
+	profile->findings[0].function = "log_order";
+	profile->findings[0].file = "/src/log.c";
+	expect_verdict(profile, "  Waiting for locks: 41 %");
+	profile->findings[0].saving_ns = 150 * NS_PER_MS;
+	expect_verdict(profile, "is spent in log_order (log.c:24)");
+}
+
+// A copy constructor is charged to who copies: the finding there is about that call.
+Test(text_verdict, a_finding_stands_for_the_place_that_its_place_calls)
+{
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile_with_findings(), nodes, 100);
+
+	((struct row *)profile->functions)->self = 390 * NS_PER_MS;
+	profile->findings[0].saving_ns = 395 * NS_PER_MS;
+	profile->findings[0].row_count = 1;
+	profile->findings[0].rows[0] =
+		(struct finding_row){ .function = "work", .callee = "other" };
+	expect_verdict(profile, "  70.0 % of the CPU time is spent in log_order (log.c:24)");
+	profile->findings[0].rows[0].callee = "log_order";
+	expect_verdict(profile, "  Waiting for locks: 41 %");
+}
+
 Test(text_verdict, a_sentence_that_begins_with_a_function_has_its_name_as_it_is)
 {
 	struct profile *profile = fake_profile_with_findings();
