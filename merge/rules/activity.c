@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define TINY_CALLS   10000
 #define TINY_NS      10000 /* the average call takes less */
@@ -37,9 +38,10 @@ struct step_of {
 	uint32_t callee; // string: the outermost function below that place
 	bool openmp;     // of a runtime of OpenMP's
 	bool python, interpreter, called;
-	bool unoptimized;   // the innermost place
-	bool large;         // an op, see LARGE_NS
-	uint32_t loop;      // string: what is known of the loop around it
+	bool unoptimized; // the innermost place
+	bool large;       // an op, see LARGE_NS
+	bool touches;     // code that makes no system calls itself: the kernel works for its memory
+	uint32_t loop;    // string: what is known of the loop around it
 	activity_set loops; // the same as an activity
 };
 
@@ -302,6 +304,32 @@ static bool is_openmp(const struct asking *a, const struct location *location)
 	return module && origin_is_openmp(module->path);
 }
 
+// Compiled code reaches the kernel by functions of the C library or of a language's runtime, which
+// are written in assembly. What else the kernel does below an instruction is to handle its page
+// faults, but for the few interrupts that come to any code alike.
+static bool touches_memory(const struct asking *a, const struct location *location,
+                           activity_set doing)
+{
+	static const char *const fills[] = { "memset", "__memset", "wmemset", "__wmemset" };
+	const struct module *module = profile_module(a->profile, location->module);
+	const struct place *places = profile_places(a->profile, location);
+	const char *function =
+		location->place_count ? profile_string(a->profile, places[0].function) : NULL;
+	const char *file =
+		location->place_count ? profile_string(a->profile, places[0].file) : NULL;
+
+	if (location->kind != FRAME_EXACT || !module || module->kind != MODULE_ELF || !function)
+		return false;
+	for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
+		if (strncmp(function, fills[i], strlen(fills[i])) == 0)
+			return true;
+	if (doing & (ACTIVITY(COPY) | ACTIVITY(STRING_END)))
+		return true;
+	const char *end = file ? strrchr(file, '.') : NULL;
+	return file && !(end && strcasecmp(end, ".s") == 0) &&
+	       !origin_is_foreign(module->path, NULL);
+}
+
 static bool take_location(struct asking *a, uint32_t id)
 {
 	const struct location *location = profile_location(a->profile, id);
@@ -332,6 +360,7 @@ static bool take_location(struct asking *a, uint32_t id)
 		step->doing |= ACTIVITY(FAULT);
 	for (uint32_t i = location->place_count; ok && i > 0; i--)
 		ok = take_place(a, location, &places[i - 1], step);
+	step->touches = touches_memory(a, location, step->doing);
 	struct loop_fact fact;
 	const struct module *module =
 		location->loop ? profile_module(a->profile, location->module) : NULL;
@@ -376,6 +405,16 @@ static uint32_t callee_of(const struct asking *a, const struct state *state,
 	return (step->python || name[0] == '{') && !is_dispatcher(name) ? step->callee : 0;
 }
 
+// NODE is kernel time, of which no more is known than the code it was entered from.
+static bool touches_above(const struct asking *a, const struct path_node *node)
+{
+	const struct path_node *caller = profile_node(a->profile, node->parent);
+
+	return caller->parent &&
+	       location_is_mark(profile_location(a->profile, node->location), MARK_KERNEL) &&
+	       a->steps[caller->location - 1].touches;
+}
+
 static void take_node(struct asking *a, uint32_t id)
 {
 	const struct path_node *node = profile_node(a->profile, id);
@@ -408,6 +447,9 @@ static void take_node(struct asking *a, uint32_t id)
 	state->doing = ((state->doing | step->doing) & ~own) | python | step->loops |
 	               (step->unoptimized ? ACTIVITY(DEBUG) : 0);
 	state->loop = step->loop;
+	// Where the kernel's own functions are not seen, the instruction that it works for tells.
+	if (touches_above(a, node))
+		state->doing |= ACTIVITY(FAULT);
 	// An element at the end of a list comes without moving the others.
 	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
 		state->doing |= ACTIVITY(SHIFT);

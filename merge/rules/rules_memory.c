@@ -19,6 +19,22 @@ static enum measured measure_churn(const struct evidence *e, const struct rule *
 	return measure_doing(e, rule, finding);
 }
 
+// Without the kernel's functions, pages of mapped files are not told from fresh memory.
+static enum measured measure_faults(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+
+	if (measured == MEASURED && !e->run->kernel_stacks)
+		finding_advise(finding,
+		               "Reuse memory instead of allocating it anew (malloc() maps large "
+		               "blocks each time: mallopt(3), M_MMAP_THRESHOLD and "
+		               "M_TRIM_THRESHOLD); use huge pages (madvise with MADV_HUGEPAGE) for "
+		               "large blocks. If the memory is a mapped file: MAP_POPULATE, or "
+		               "read(2) in large blocks.");
+	return measured;
+}
+
 // Page cache does not count: it goes as soon as there is need.
 static enum measured measure_limit(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -103,16 +119,18 @@ const struct rule rules_memory[] = {
 	  .threshold = 15,
 	  .within = { "CPU-SYS", "MEM-CHURN" },
 	  .title = "page faults on fresh memory",
-	  .formula = "CPU time in page faults, but for those of mapped files where the kernel's "
-	             "functions are seen, as a share of the critical thread's time, or of all CPU "
-	             "time",
+	  .formula = "CPU time in page faults, but for those of mapped files, as a share of the "
+	             "critical thread's time, or of all CPU time; where the kernel's functions are "
+	             "not seen, kernel time at instructions of compiled code that makes no system "
+	             "calls itself, with the page faults of mapped files",
 	  .why = "The kernel finds and clears a page at each first touch, which takes longer than "
 	         "most work on it.",
-	  .advice = "Reuse memory instead of allocating it anew; use huge pages (madvise with "
-	            "MADV_HUGEPAGE) for large blocks.",
+	  .advice = "Reuse memory instead of allocating it anew (malloc() maps large blocks each "
+	            "time: mallopt(3), M_MMAP_THRESHOLD and M_TRIM_THRESHOLD); use huge pages "
+	            "(madvise with MADV_HUGEPAGE) for large blocks.",
 	  .by_callee = fresh_arrays,
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_faults,
 	  .doing = ACTIVITY(FAULT),
 	  .not_doing = ACTIVITY(MAPPED) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
 	  .metrics = ON_CPU },

@@ -99,3 +99,37 @@ Test(finding_memory, a_copy_of_an_object_is_charged_to_who_copies)
 	cr_expect(strstr(copy->fact, "which calls List::List") != NULL, "%s", copy->fact);
 	cr_expect_null(finding_of(findings, "MEM-CHURN"));
 }
+
+// Without the kernel's functions, kernel time at an instruction that is no system call is a fault.
+Test(finding_memory, faults_are_known_without_the_functions_of_the_kernel)
+{
+	static const struct {
+		const char *stack;
+		bool fault;
+	} table[] = {
+		{ "main a.c:3 > !blend a.c:12 > [kernel]", true },
+		{ "main a.c:3 > blend a.c:12 > !__memset_avx2_unaligned_erms@libc > [kernel]",
+		  true },
+		{ "main a.c:3 > blend a.c:12 > !__memcpy_avx_unaligned@libc > [kernel]", true },
+		{ "main a.c:3 > blend a.c:12 > !ioctl@libc > [kernel]", false },
+		{ "main a.c:3 > !Syscall6 asm_linux_amd64.s:36 > [kernel]", false },
+		{ "main a.c:3 > !syscall > [kernel]", false },
+		{ "main a.c:3 > blend a.c:12 > [kernel]", false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 600, table[i].stack);
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		struct run run = *profile_run(f.profile);
+		run.kernel_stacks = false;
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEM-FAULT");
+		cr_expect_eq(finding != NULL, table[i].fault, "%s", table[i].stack);
+		if (finding)
+			cr_expect(strstr(finding->advice, "mapped file") != NULL);
+	}
+}
