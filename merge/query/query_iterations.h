@@ -6,6 +6,7 @@
  *
  * The loop is the outermost one of the functions that took half of the thread's time and more, of
  * the user's own code if there is one in it.
+ * What libraries do in turns below one line of the user's own is no loop of the program's.
  * Its first turn begins with what later ones begin with, or with lines before that to which the
  * loop comes again, however briefly: what was done there only once may be the set-up. Where no line
  * tells one call of a function from another, as in code of JIT compilers, what a turn begins with

@@ -225,6 +225,17 @@ Test(query_iterations, a_loop_of_a_library_is_none_unless_the_user_calls_it)
 	}
 }
 
+// A library that is called at one line does what it does in whatever turns it likes.
+Test(query_iterations, below_one_line_of_the_users_own_a_librarys_turns_are_no_loop)
+{
+	for (int i = 0; i < 12; i++) {
+		run(5, "log_request a.c:22 > __tz_convert ./time/tzset.c:577@libc");
+		run(10, "log_request a.c:22 > __tz_convert ./time/tzset.c:592@libc");
+	}
+	cleanup(iterations) struct iterations *found = ask_for();
+	cr_expect(eq(sz, found->count, 0));
+}
+
 Test(query_iterations, an_empty_profile_has_none)
 {
 	cleanup(iterations) struct iterations *found = ask_for();
