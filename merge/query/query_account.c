@@ -4,10 +4,13 @@
 #include "merge/query/query.h"
 #include "merge/scope/window.h"
 #include "merge/table/cells.h"
+#include "merge/wall/wall_time.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define WORK_SHARE 0.05 // of its life, on CPUs: less is hardly any work
 
 // What the stacks say about one thread.
 struct seen {
@@ -164,6 +167,11 @@ static bool mostly_waits_for_others(const struct account *account)
 	       account->lifetime_ns / 2;
 }
 
+static bool works(const struct account *account)
+{
+	return (double)account->ns[METRIC_ON_CPU] >= WORK_SHARE * (double)account->lifetime_ns;
+}
+
 static struct part part_of(const struct profile *p, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct cells *cells = profile_cells(p);
@@ -216,6 +224,19 @@ static int add_gil(const struct profile *p, struct account *account, struct erro
 	return 0;
 }
 
+// Whom the thread in SLOT waited for longest; 0: nobody is known.
+static uint32_t awaited_by(const struct profile *p, uint32_t slot)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	const struct wall_edge *most = NULL;
+
+	for (size_t i = 0; i < t->edge_count; i++)
+		if (t->edges[i].waiter == slot && t->edges[i].holder &&
+		    (!most || t->edges[i].ns > most->ns))
+			most = &t->edges[i];
+	return most ? most->holder : 0;
+}
+
 int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
                      struct account *account, struct error *err)
 {
@@ -229,6 +250,7 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 		return error_set(err, 0, "the profile has no thread");
 	struct account critical = account_of(p, main_slot, &seen[main_slot - 1], &part);
 	critical.is_main = profile_thread(p, main_slot)->process == 1;
+	const struct account first = critical;
 	// What is looked at for a while has no end that its first thread would come to.
 	bool look_further = mostly_waits_for_others(&critical) || profile_run(p)->attached_pid;
 	for (uint32_t slot = 1; look_further && slot <= profile_threads(p)->thread_count; slot++) {
@@ -239,6 +261,14 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 		    other.ns[METRIC_ON_CPU] > critical.ns[METRIC_ON_CPU])
 			critical = other;
 	}
+	// Where no thread works, which of them was on a CPU for longest is chance: one that answers
+	// the others would be blamed for waiting for them.
+	uint32_t awaited = mostly_waits_for_others(&first) && !profile_run(p)->attached_pid &&
+	                                   !works(&critical)
+	                           ? awaited_by(p, main_slot)
+	                           : 0;
+	if (awaited && awaited != main_slot && thread_is_apart(profile_thread(p, awaited)))
+		critical = account_of(p, awaited, &seen[awaited - 1], &part);
 	*account = critical;
 	return part.whole ? add_gil(p, account, err) : 0;
 }

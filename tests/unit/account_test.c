@@ -111,6 +111,35 @@ Test(account, another_thread_is_critical_if_the_first_one_only_waits)
 	cr_expect(not(account.is_main));
 }
 
+// Which of them was on a CPU for longest says nothing.
+Test(account, of_threads_that_hardly_work_the_one_that_is_waited_for_is_critical)
+{
+	const struct wait_share by = { 1990 * MS, 2, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = 1010 * MS,
+		                         .end_ns = 1990 * MS,
+		                         .address = 0x1000,
+		                         .kind = HELD_JOIN,
+		                         .count = 1,
+		                         .parts = &by };
+
+	for (uint64_t work_ms = 20; work_ms <= 200; work_ms += 180) {
+		end();
+		begin();
+		add_thread(&f, 2, 1, 101, "worker");
+		add_thread(&f, 3, 1, 102, "server");
+		add_span(&f, 1, 1000, 1010, THREAD_RUNS, THREAD_BLOCKED);
+		add_span(&f, 1, 1010, 1990, THREAD_BLOCKED, THREAD_RUNS);
+		profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+		finish(2, 1900, true, 10, METRIC_OFF_LOCK, 890);
+		finish(3, 1900, true, work_ms, METRIC_OFF_NET, 900 - work_ms);
+		finish(1, 2000, true, 10, METRIC_OFF_LOCK, 990);
+		profile_end_wall(f.profile, 2000 * MS);
+		cr_expect(eq(str, (char *)account_of(f.profile).thread,
+		             work_ms == 20 ? "worker" : "server"));
+	}
+}
+
 Test(account, the_first_thread_stays_critical_if_it_waits_for_something_else)
 {
 	add_thread(&f, 2, 1, 101, "worker");
