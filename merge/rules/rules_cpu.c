@@ -800,6 +800,121 @@ static uint64_t with_own_turns(const struct evidence *e, const struct wait_row *
 	return line_ns <= ns ? ns : line_ns < most ? line_ns : most;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
+static bool is_lock(const struct wait_row *row)
+{
+	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN;
+}
+
+// By its name, or by where it is if it has none.
+static bool same_lock(const struct wait_row *a, const struct wait_row *b)
+{
+	if (a->resource || b->resource)
+		return a->kind == b->kind && same_text(a->resource, b->resource);
+	return a->kind == b->kind && a->address && a->address == b->address;
+}
+
+// Of waits for ROW's lock whose holder's stack was not taken, the part that ROW's holder has of
+// those whose was.
+static uint64_t unseen_ns(const struct wait_rows *waits, const struct wait_row *row)
+{
+	uint64_t unseen = 0, seen = 0, own = 0;
+
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct wait_row *other = &waits->rows[i];
+		if (!is_lock(row) || !same_lock(row, other))
+			continue;
+		if (other->holder.function)
+			seen += held_ns(other);
+		else if (other->holder.threads)
+			unseen += held_ns(other);
+		own += same_holder(row, other) ? held_ns(other) : 0;
+	}
+	return (uint64_t)(share_of(own, seen) * (double)unseen);
+}
+
+// What ROW's holder waited itself, for threads and processes at what is no lock, as at a socket.
+// It is no more than each who waited for the lock did on average.
+static uint64_t nested_ns(const struct wait_rows *waits, const struct wait_row *row,
+                          const struct wait_row **nested)
+{
+	uint64_t ns = 0, most = row->waiter.threads ? row->ns / row->waiter.threads : 0;
+
+	for (size_t i = 0; i < waits->count && is_lock(row); i++) {
+		const struct wait_row *other = &waits->rows[i];
+		if (is_lock(other) || !same_text(other->waiter.function, row->holder.function) ||
+		    !held_ns(other))
+			continue;
+		ns += held_ns(other);
+		if (!*nested || held_ns(other) > held_ns(*nested))
+			*nested = other;
+	}
+	return ns < most ? ns : most;
+}
+
+// Whether most of what was waited for by way of ROW, which is about no lock, was by way of a lock,
+// too, that its waiter held.
+static bool is_within_lock(const struct wait_rows *waits, const struct wait_row *row)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < waits->count && !is_lock(row); i++) {
+		const struct wait_row *lock = &waits->rows[i], *nested = NULL;
+		uint64_t by_lock = nested_ns(waits, lock, &nested);
+		if (by_lock > ns && same_text(row->waiter.function, lock->holder.function))
+			ns = by_lock;
+	}
+	return ns && 2 * ns > held_ns(row);
+}
+
+// By way of the lock that ROW is about.
+static uint64_t all_held_ns(const struct wait_rows *waits, const struct wait_row *row)
+{
+	const struct wait_row *nested = NULL;
+	uint64_t sum = unseen_ns(waits, row) + nested_ns(waits, row, &nested);
+
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct wait_row *other = &waits->rows[i];
+		if (is_held(other) && !only_takes(other) && same_holder(row, other))
+			sum += held_ns(other);
+	}
+	return sum;
+}
+
+// What the holder waits in, at its line, says what to move out of the critical section.
+static void advise_on_wait(const struct evidence *e, const struct wait_row *row,
+                           struct finding *finding)
+{
+	const struct activities *a = e->activities;
+	uint64_t blocked = 0, all = 0, most = 0;
+	const char *callee = NULL;
+
+	for (size_t i = 0; i < a->time_count && is_lock(row); i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place == ACTIVITY_NO_PLACE ||
+		    !evidence_is_place(e, time->place, row->holder.function, row->holder.file))
+			continue;
+		uint64_t ns = evidence_sum(time->ns, BLOCKED);
+		all += ns + evidence_sum(time->ns, 1u << METRIC_ON_CPU);
+		blocked += ns;
+		if (ns <= most)
+			continue;
+		most = ns;
+		callee = profile_string(e->profile, time->callee);
+	}
+	if (callee && 2 * blocked > all)
+		finding_advise(
+			finding,
+			"The holder waits in %.60s, for %.2f s: move that wait out of the "
+			"critical section (look up under the lock, release it, wait, take it "
+			"again to store the result), or wait once for many items.",
+			callee, (double)blocked / 1e9);
+}
+
 static enum measured measure_holder(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
@@ -813,14 +928,10 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 		return MEASURED_LACKS;
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *row = &waits->rows[i];
-		uint64_t sum = 0;
-		if (!is_held(row) || only_takes(row) || !row->holder.function)
+		if (!is_held(row) || only_takes(row) || !row->holder.function ||
+		    is_within_lock(waits, row))
 			continue;
-		for (size_t k = 0; k < waits->count; k++) {
-			const struct wait_row *other = &waits->rows[k];
-			if (is_held(other) && !only_takes(other) && same_holder(row, other))
-				sum += held_ns(other);
-		}
+		uint64_t sum = all_held_ns(waits, row);
 		if (sum > ns) {
 			ns = sum;
 			most = row;
@@ -838,8 +949,9 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	finding_add(finding, &(struct finding_row){ .function = most->holder.function,
 	                                            .file = most->holder.file,
 	                                            .line = most->holder.line,
-	                                            .ns = ns,
+	                                            .ns = ns - unseen_ns(waits, most),
 	                                            .share = finding->share });
+	advise_on_wait(e, most, finding);
 	return say_holder(most, e->wall.ranks ? evidence_queue(e) : "", finding);
 }
 
@@ -1082,9 +1194,10 @@ const struct rule rules_cpu[] = {
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "
 	          "that held a mutex, read-write lock or lock of Python's, or is at the other end "
-	          "of a pipe or socket, as a share of wall time; without the time in which that "
-	          "one had no CPU, and without waits at pipes and sockets of threads that are on a "
-	          "CPU for less than 5 % of their lives",
+	          "of a pipe or socket, as a share of wall time; with what the holder of a lock waits "
+	          "for itself, as at a socket, and with that lock's holders whose stack was not "
+	          "taken; without the time in which that one had no CPU, and without waits at pipes "
+	          "and sockets of threads that are on a CPU for less than 5 % of their lives",
 	  .why = "The run is only as fast as the thread that holds what all others need.",
 	  .advice = "Hold the lock for less time: move work that needs no lock out of the "
 	            "critical section. Or give each thread its own data and combine the results "

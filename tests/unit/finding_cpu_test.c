@@ -246,8 +246,45 @@ static const char *other_stack = "flusher a.c:20 > other a.c:25";
 static const char *held_stack = "flusher a.c:20 > flush_log a.c:18";
 static bool crowded;               // two more threads do what the holder does, while it has no CPU
 static const char *holder_process; // of its own; NULL: it is a thread of the same
+static bool nests;                 // the holder waits for thread 5 itself, at a socket
+static bool unseen;                // the main thread has waited for the same lock before, unseen
 static bool idles;                 // the main thread sleeps where it computes else
 static const char *wait_stack = "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc";
+
+// Thread 2 waits for what thread 5 does, and holds what the main thread waits for.
+static void wait_nested(uint64_t from_ms, uint64_t to_ms)
+{
+	const struct wait_share by = { to_ms * MS, 5, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 2,
+		                         .begin_ns = from_ms * MS,
+		                         .end_ns = to_ms * MS,
+		                         .address = 77,
+		                         .kind = WAIT_KIND_DESCRIPTOR,
+		                         .count = 1,
+		                         .parts = &by };
+
+	f.now_ns = from_ms * MS;
+	add(&f, 2, METRIC_OFF_NET, to_ms - from_ms,
+	    "flusher a.c:20 > flush_log a.c:18 > read@libc");
+	add_span(&f, 2, from_ms, to_ms, THREAD_BLOCKED, THREAD_RUNS);
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+}
+
+// The main thread waits for thread 6, which has no stack.
+static void wait_unseen(uint64_t from_ms, uint64_t to_ms)
+{
+	const struct wait_share by = { to_ms * MS, 6, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = from_ms * MS,
+		                         .end_ns = to_ms * MS,
+		                         .address = 0x1000,
+		                         .kind = HELD_MUTEX,
+		                         .count = 1,
+		                         .parts = &by };
+
+	add_span(&f, 1, from_ms, to_ms, THREAD_BLOCKED, THREAD_RUNS);
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+}
 
 // The main thread computes for 1 s beside thread 2, then waits for HELD_MS, of KIND, for what that
 // does, which lacks a CPU for the last READY_MS of them, and both compute up to the end of the 3 s.
@@ -275,14 +312,24 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 	add_thread(&f, 2, holder_process ? 2 : 1, 102, "flusher");
 	for (uint32_t i = 3; crowded && i <= 4; i++)
 		add_thread(&f, i, 1, 100 + i, "flusher");
-	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	if (nests)
+		add_thread(&f, 5, 1, 105, "server");
+	if (unseen)
+		add_thread(&f, 6, 1, 106, "flusher");
+	add_span(&f, 1, 1000, 1000, THREAD_READY, unseen ? THREAD_BLOCKED : THREAD_RUNS);
+	if (nests)
+		add_span(&f, 5, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	if (unseen)
+		add_span(&f, 6, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_RUNS);
 	for (uint64_t ms = 1000; ms < 4000; ms += 10) {
 		f.now_ns = (ms + 5) * MS;
-		if (ms < 2000 || ms >= end_ms)
+		if ((ms < 2000 && !(unseen && ms < 1900)) || ms >= end_ms)
 			add(&f, 1, idles ? METRIC_OFF_SLEEP : METRIC_ON_CPU, 10,
 			    "main a.c:3 > work a.c:9");
-		if (ms < ready_from_ms || ms >= end_ms)
+		if (nests)
+			add(&f, 5, METRIC_ON_CPU, 10, "serve a.c:50");
+		if ((ms < ready_from_ms && !(nests && ms >= 2000)) || ms >= end_ms)
 			add(&f, 2, METRIC_ON_CPU, 10,
 			    ms >= 2000 && ms < end_ms ? held_stack : other_stack);
 		for (uint32_t i = 3; crowded && i <= 4; i++)
@@ -304,7 +351,13 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 			add_span(&f, 2, ready_from_ms, ms, THREAD_READY, THREAD_RUNS);
 		}
 		if (ms == 2000)
-			add_span(&f, 1, 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
+			add_span(&f, 1, unseen ? 1900 : 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
+		if (nests && ms == 2000)
+			add_span(&f, 2, 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
+		if (nests && ms == end_ms)
+			wait_nested(2000, end_ms);
+		if (unseen && ms == 1900)
+			wait_unseen(1000, 1900);
 		if (ms == end_ms) {
 			f.now_ns = 2000 * MS;
 			add(&f, 1, METRIC_OFF_LOCK, held_ms, wait_stack);
@@ -387,6 +440,31 @@ Test(finding_cpu, one_holds_what_the_run_waits_for)
 	cr_expect_null(finding_of(shorter, "CPU-HOLDER"));
 	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
 	cr_expect_null(finding_of(own_work, "CPU-HOLDER"));
+}
+
+// What the holder waits for itself is why all others wait.
+Test(finding_cpu, what_a_lock_is_held_over_is_the_holders)
+{
+	nests = true;
+	cleanup(findings) struct findings *found = hold(HELD_MUTEX, 900);
+	const struct finding *finding = finding_of(found, "CPU-HOLDER");
+
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 30, 0.5);
+	cr_expect_str_eq(finding->function, "flush_log");
+	cr_expect(strstr(finding->advice, "The holder waits in read") != NULL, "%s",
+	          finding->advice);
+}
+
+// Whose stack was not taken as it held the lock has held it where the others do.
+Test(finding_cpu, holders_without_a_stack_hold_a_lock_where_others_do)
+{
+	unseen = true;
+	cleanup(findings) struct findings *found = hold(HELD_MUTEX, 900);
+	const struct finding *finding = finding_of(found, "CPU-HOLDER");
+
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 60, 1);
 }
 
 // Of code that is all of others' a line of libc says least.
