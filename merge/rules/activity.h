@@ -49,6 +49,7 @@ enum activity {
 	ACTIVITY_CONNECT,    /* looks up a host, makes, connects or closes a socket */
 	ACTIVITY_LOOKUP,     /* of these, those that look up a host */
 	ACTIVITY_OPEN,       /* open, stat, readdir … */
+	ACTIVITY_ZONE,       /* the C library looks whether its time zone is another one by now */
 	ACTIVITY_SLEEP,      /* sleeps for a time of its own choice */
 	ACTIVITY_POLL,       /* waits for events, or for a signal */
 	ACTIVITY_SIGNAL,     /* of these, for a signal */

@@ -58,6 +58,7 @@ static const struct names table[] = {
 	  "access|readdir*|getdents*|opendir|close|libc_close*|unlink|unlinkat|rename|mkdir|"
 	  "{built-in method posix.stat}|{built-in method posix.open}|"
 	  "{built-in method io.open}|{built-in method posix.listdir}" },
+	{ ACTIVITY(ZONE), "tzset_internal*|tzfile_read*" },
 	{ ACTIVITY(SLEEP), "nanosleep|clock_nanosleep*|usleep|sleep|thrd_sleep|libc_nanosleep|"
 	                   "{built-in method time.sleep}|std::this_thread::sleep_*" },
 	{ ACTIVITY(POLL),

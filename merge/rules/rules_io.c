@@ -458,6 +458,24 @@ const struct rule rules_io[] = {
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(LOOKUP),
 	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK) },
+	{ .id = "IO-ZONE",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 15,
+	  .within = { "IO-OPEN", "CPU-SYS" },
+	  .title = "looking up the time zone",
+	  .formula = "time in the functions by which localtime(), mktime() and strftime() find out "
+	             "whether the time zone has changed, as a share of the critical thread's time, "
+	             "or of all CPU time",
+	  .why = "Without the variable TZ, the C library looks at /etc/localtime at each call.",
+	  .advice = "Set TZ for the program (TZ=:/etc/localtime), which ends these looks; or call "
+	            "tzset() once and then localtime_r(), or convert once per second and keep the "
+	            "text.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(ZONE),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK) },
 	{ .id = "IO-IDLE",
 	  .subject = RULES_IO,
 	  .severity = SEVERITY_INFO,

@@ -26,7 +26,7 @@ function(fault name source)
 endfunction()
 
 foreach(name children cold_cache copies double_float fsync held_back herd lock lookups malloc
-        message_bytes messages oversubscribed page_faults polling random serial spinning stage strcat threads
+        message_bytes messages oversubscribed page_faults polling random serial spinning stage strcat threads time_zone
         tiny_reads unbalanced unbuffered)
   fault_program(${name} ${name}.c)
   fault(${name} ${name}.c fault_${name})

@@ -35,6 +35,10 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-SPIN", METRIC_ON_CPU, "main a.c:3 > wait a.c:13 > sched_yield@libc", 13 },
 		{ "IO-CONNECT", METRIC_OFF_NET, "main a.c:3 > dial a.c:24 > connect@libc", 24 },
 		{ "IO-LOOKUP", METRIC_ON_CPU, "main a.c:3 > dial a.c:32 > getaddrinfo@libc", 32 },
+		{ "IO-ZONE", METRIC_ON_CPU,
+		  "main a.c:3 > stamp a.c:34 > localtime@libc > __tz_convert@libc > "
+		  "tzset_internal@libc > __tzfile_read@libc > stat@libc",
+		  34 },
 		{ "IO-MESSAGES", METRIC_ON_CPU,
 		  "main a.c:3 > ask a.c:25 > write@libc > sock_write_iter@kernel", 25 },
 		{ "CPU-STREAM", METRIC_ON_CPU,
