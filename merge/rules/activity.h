@@ -62,7 +62,8 @@ enum activity {
 	ACTIVITY_RELEASE,    /* of these, those that give back */
 	ACTIVITY_COPY,       /* memcpy, memmove, and what a copy of an object allocates */
 	ACTIVITY_OBJECT,     /* copies an object: a copy constructor, an assignment, a clone */
-	ACTIVITY_STRING_END, /* strlen, strcat: looks for the end of a string */
+	ACTIVITY_STRING_END, /* strlen, strcat: walks to the end of a string, or to a place in a
+	                        string or linked list */
 	ACTIVITY_CONCAT,     /* Python joins two strings, or two bytes */
 	ACTIVITY_SHIFT,      /* moves, or searches, all that is in a list of Python's or a vector */
 	ACTIVITY_POP,        /* takes an element out of a list, at its end or before it */

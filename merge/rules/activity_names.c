@@ -18,13 +18,19 @@ static const struct names table[] = {
 	  "pthread_mutex_lock|pthread_mutex_timedlock|pthread_mutex_clocklock|lll_lock_wait*|"
 	  "pthread_rwlock_*lock|sem_wait*|new_sem_wait*|sem_timedwait|PyThread_acquire_lock*|"
 	  "GOMP_critical_*start|GOMP_atomic_start|omp_set_lock*|omp_set_nest_lock*|kmpc_critical*|"
-	  "std::sys::*::mutex*|{method 'acquire' of '_thread.lock' objects}|"
+	  "std::sys::*::mutex*|<std::sys::sync::mutex::*|std::sys::*::rwlock*|"
+	  "<std::sys::sync::rwlock::*|{method 'acquire' of '_thread.lock' objects}|"
 	  "{method 'acquire' of '_thread.RLock' objects}|"
 	  "{method '__enter__' of '_thread.lock' objects}|"
 	  "{method '__enter__' of '_thread.RLock' objects}" },
 	{ ACTIVITY(CONDITION),
 	  "pthread_cond_*wait*|pthread_cond_signal|pthread_cond_broadcast|threading.py:*wait|threading.py:*wait_for|"
-	  "queue.py:*get|queue.py:*put|std::condition_variable::*" },
+	  "queue.py:*get|queue.py:*put|std::condition_variable::*|std::sync::mpmc::*|"
+	  "<std::sync::mpmc::*|std::sync::mpsc::*|<std::sync::mpsc::*|std::thread::park*|"
+	  "std::thread::Thread::unpark|<std::thread::thread::Thread>::*park|"
+	  "std::sys::*::thread_parking::*|<std::sys::sync::thread_parking::*|"
+	  "std::sys::*::condvar*|<std::sys::sync::condvar::*|crossbeam_channel::*|"
+	  "<crossbeam_channel::*" },
 	{ ACTIVITY(JOIN), "pthread_join|pthread_timedjoin_np|pthread_clockjoin*|"
 	                  "std::thread::join*|thrd_join|threading.py:*join|"
 	                  "threading.py:*_wait_for_tstate_lock" },
@@ -92,7 +98,11 @@ static const struct names table[] = {
 	  "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*|rep_movs_alternative|"
 	  "copy_to_iter*|copy_from_iter*|copyin|copyout" },
 	{ ACTIVITY(OBJECT), "<* as core::clone::Clone>::clone*" },
-	{ ACTIVITY(STRING_END), "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*" },
+	{ ACTIVITY(STRING_END),
+	  "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*|core::str::count::*|"
+	  "<core::str::iter::Char* as core::iter::traits::iterator::Iterator>::advance_by|"
+	  "*std::__advance<std::_List_*|*std::__distance<std::_List_*|g_list_nth*|"
+	  "g_list_length|g_list_append|g_slist_nth*|g_slist_length|g_slist_append" },
 	{ ACTIVITY(CONCAT),
 	  "PyUnicode_Append|PyUnicode_Concat|unicode_concatenate|PyBytes_Concat*|bytes_concat|"
 	  "PyUnicode_AppendAndDel|resize_compact|unicode_resize" },

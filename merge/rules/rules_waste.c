@@ -18,6 +18,13 @@ static const struct rule_callee moves[] = {
 	{ "alloc::vec::Vec", "An element that leaves a Vec moves all that follow: use "
 	                     "VecDeque for queues, swap_remove() where order does not "
 	                     "matter, and retain() to remove many." },
+	{ "Iterator::nth", "nth() and count() walk from the start at each call: iterate once "
+	                   "(chars(), zip(), enumerate()), collect the characters into a Vec, or "
+	                   "index as_bytes() where the text is ASCII." },
+	{ "_List_", "A linked list is walked to each place in it: keep an iterator, or use a "
+	            "vector." },
+	{ "g_list_", "A GList is walked to each place in it, and to its end: keep a pointer into "
+	             "it, prepend and reverse, or use a GPtrArray." },
 	{ "sscanf", "sscanf() looks for the end of the whole text at each call: use "
 	            "strtol(), strtod() or std::from_chars(), which stop behind the "
 	            "number, or give it one line at a time." },
@@ -296,7 +303,8 @@ const struct rule rules_waste[] = {
 	  .threshold = 20,
 	  .title = "quadratic work",
 	  .formula =
-	          "CPU time in looking for the ends of strings, in adding to a string that is "
+	          "CPU time in looking for the ends of strings, in walking to a place in a string "
+	          "of characters of several bytes or in a linked list, in adding to a string that is "
 	          "copied for that, and in searching and shifting lists and vectors, as a share of the "
 	          "critical thread's time, or of all CPU time where that is more",
 	  .why = "Each step takes longer than the one before: twice the data takes four times as "
@@ -345,7 +353,8 @@ const struct rule rules_waste[] = {
 	         "than a small piece of work; threads that are woken together contend for one "
 	         "lock.",
 	  .advice = "Wake one thread per piece of work (notify_one(), pthread_cond_signal()), not "
-	            "all; hand over several pieces at once; take a lock once for many of them; "
+	            "all; hand over several pieces at once, through a queue or channel that has "
+	            "room for them; take a lock once for many of them; "
 	            "start no more threads than there are CPUs.",
 	  .source = "our choice",
 	  .measure = measure_doing,

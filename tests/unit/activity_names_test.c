@@ -37,6 +37,19 @@ Test(activity_names, names_of_functions_tell_what_they_do)
 		{ "_PyBytes_Resize", NULL, 0 }, // of pickle and read(), which grow by a factor
 		{ "_int_malloc", NULL, ACTIVITY(ALLOCATE) },
 		{ "std::sys::sync::mutex::futex::Mutex::lock_contended", NULL, ACTIVITY(MUTEX) },
+		{ "<std::sys::sync::mutex::futex::Mutex>::lock", NULL, ACTIVITY(MUTEX) },
+		{ "std::sync::mpmc::zero::Channel<T>::recv", NULL, ACTIVITY(CONDITION) },
+		{ "std::sync::mpsc::SyncSender<T>::send", NULL, ACTIVITY(CONDITION) },
+		{ "<std::thread::thread::Thread>::unpark", NULL, ACTIVITY(CONDITION) },
+		{ "std::sync::atomic::AtomicUsize::load", NULL, 0 },
+		{ "void std::__advance<std::_List_iterator<int>, long>", NULL,
+		  ACTIVITY(STRING_END) },
+		{ "void std::__advance<int*, long>", NULL, 0 },
+		{ "<core::str::iter::Chars as core::iter::traits::iterator::Iterator>::advance_by",
+		  NULL, ACTIVITY(STRING_END) },
+		{ "<core::slice::iter::Iter<T> as core::iter::traits::iterator::Iterator>::advance_by",
+		  NULL, 0 },
+		{ "__tzfile_read", NULL, ACTIVITY(ZONE) },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -123,6 +123,31 @@ Test(finding, to_clear_a_vector_is_not_quadratic)
 	cr_expect_null(finding_of(findings, "CPU-QUADRATIC"));
 }
 
+// Of Rust's text, whose characters have any length, and of lists.
+Test(finding, to_walk_to_each_place_anew_is_quadratic)
+{
+	static const struct {
+		const char *stack, *advice;
+	} table[] = {
+		{ "main a.rs:3 > distance a.rs:16 > core::iter::traits::iterator::Iterator::nth@libc > "
+		  "core::str::count::do_count_chars@libc",
+		  "nth() and count() walk from the start" },
+		{ "main a.c:3 > at a.c:9 > g_list_nth_data@libc > g_list_nth@libc",
+		  "use a GPtrArray" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 900, table[i].stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-QUADRATIC");
+		cr_assert(finding != NULL, "%s", table[i].stack);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+	}
+}
+
 // An exception of the CPU is called by nobody.
 Test(finding, a_page_fault_is_not_called)
 {
