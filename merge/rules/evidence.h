@@ -102,6 +102,10 @@ const char *evidence_thread(const struct evidence *evidence, char *buffer, size_
 /* "decode (augment.py:88)", as far as it is known. */
 void finding_place(const char *function, const char *file, int line, char *buffer, size_t size);
 
+/* "sort (6 processes)", of the program whose processes have more than half of METRICS (bits); false
+   if there is none, or all is one process. */
+bool evidence_program(const struct evidence *evidence, uint32_t metrics, char *buffer, size_t size);
+
 /* "torch (train.py:3)", if that is most of the imports; else false. */
 bool evidence_import(const struct evidence *evidence, char *buffer, size_t size);
 

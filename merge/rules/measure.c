@@ -152,11 +152,46 @@ const char *evidence_queue(const struct evidence *e)
 	return waited_for_cpu(e) ? " (excluding waits for a CPU)" : "";
 }
 
+bool evidence_program(const struct evidence *e, uint32_t metrics, char *buffer, size_t size)
+{
+	struct query query = { .by = BY_PROCESS, .sort = SORT_SELF };
+	struct error err = { 0 };
+	uint64_t most = 0, all = 0;
+
+	if (profile_threads(e->profile)->process_count < 2)
+		return false;
+	query.from_ns = e->query.from_ns;
+	query.to_ns = e->query.to_ns;
+	cleanup(rows) struct rows *rows = query_run(e->profile, &query, &err);
+	for (size_t i = 0; rows && i < rows->count; i++) {
+		const char *name = rows->rows[i].name;
+		uint64_t ns = 0;
+		size_t count = 0;
+		all += evidence_sum(rows->rows[i].self_ns, metrics);
+		for (size_t k = 0; k < rows->count; k++) {
+			if (strcmp(rows->rows[k].name, name) != 0)
+				continue;
+			ns += evidence_sum(rows->rows[k].self_ns, metrics);
+			count++;
+		}
+		if (ns <= most)
+			continue;
+		most = ns;
+		snprintf(buffer, size, "%.60s (%zu process%s)", name, count,
+		         count == 1 ? "" : "es");
+	}
+	return most && 2 * most > all;
+}
+
 static void describe(const struct evidence *e, const struct rule *rule, struct finding *finding)
 {
 	const struct finding_row *row = finding->row_count ? &finding->rows[0] : NULL;
-	char whole[120], place[300], called[200] = "";
+	char whole[120], place[300] = "", called[200] = "";
+	const uint32_t running = 1u << METRIC_ON_CPU | 1u << METRIC_OFF_RUNNABLE;
 
+	// Of programs that are none of the user's own, as those that a script starts.
+	if (!row && rule->metrics && !(rule->metrics & running))
+		evidence_program(e, rule->metrics, place, sizeof(place));
 	if (row)
 		finding_place(row->function, row->file, row->line, place, sizeof(place));
 	// A page fault is an exception of the CPU, which nobody calls.
@@ -166,8 +201,8 @@ static void describe(const struct evidence *e, const struct rule *rule, struct f
 		         callee ? callee : row->callee);
 	}
 	finding_say(finding, "%s: %.0f %% of %s%s%s%s", rule->title, finding->value,
-	            evidence_whole(e, finding, whole, sizeof(whole)), row ? ", most in " : "",
-	            row ? place : "", called);
+	            evidence_whole(e, finding, whole, sizeof(whole)), *place ? ", most in " : "",
+	            place, called);
 }
 
 uint64_t evidence_least_ns(const struct evidence *e)

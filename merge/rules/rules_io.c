@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_slices.h"
+#include "merge/query/query_waits.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #define NET          (1u << METRIC_OFF_NET)
 #define WAITED_SHARE 0.5 // of the run, by the critical thread for others; of files, for the disk
 #define SLEEP        (1u << METRIC_OFF_SLEEP)
+
+#define PLACE_SHARE  0.2 /* of what others work: less is no place to look at */
 
 #define MANY_CALLS   1000
 #define HELD_NS      (38 * UINT64_C(1000000)) /* Linux: TCP_DELACK_MIN, 40 ms, by a coarse timer */
@@ -123,7 +126,7 @@ static uint64_t without(uint64_t all, uint64_t part)
 
 // What the other threads work, if they keep CPUs busy, or want to, for most of the time that the
 // critical one spends in WAITS (bits): then one of them may be who is waited for; 0 if not so. MOST
-// is what they do most in code of the user's own; NULL: nothing.
+// is what they do most in code of the user's own; NULL: hardly anything.
 static uint64_t work_of_others(const struct evidence *e, uint32_t waits,
                                const struct activity_time **most)
 {
@@ -142,34 +145,36 @@ static uint64_t work_of_others(const struct evidence *e, uint32_t waits,
 		*most = time;
 		most_ns = others;
 	}
+	if ((double)most_ns < PLACE_SHARE * (double)worked)
+		*most = NULL;
 	return (double)worked >= SAME_SHARE * (double)waited ? worked : 0;
 }
 
-// Advises to look at what others do, if that may be what is waited for in WAITS.
-static void advise_on_others(const struct evidence *e, uint32_t waits, struct finding *finding)
+// Advises to look at what others do, if that may be what is waited for in WAITS; behind FIRST,
+// which may be "".
+static void advise_on_others(const struct evidence *e, uint32_t waits, const char *first,
+                             struct finding *finding)
 {
 	const struct activity_time *most;
 	uint64_t worked = work_of_others(e, waits, &most);
-	char where[300];
+	char where[300] = "";
 
 	if (!worked)
 		return;
-	if (!most) {
-		finding_advise(finding,
-		               "Other threads of the run work for %.2f s: if this thread waits for "
-		               "them, speed that up; bottleneck report --by thread shows them.",
-		               (double)worked / 1e9);
-		return;
+	if (most) {
+		const struct activity_place *place = &e->activities->places[most->place];
+		const struct strings *texts = profile_strings(e->profile);
+		const char *function = strings_get(texts, place->function);
+		finding_place(function ? function : "?", strings_get(texts, place->file),
+		              (int)place->line, where, sizeof(where));
+	} else {
+		evidence_program(e, ON_CPU, where, sizeof(where));
 	}
-	const struct activity_place *place = &e->activities->places[most->place];
-	const struct strings *texts = profile_strings(e->profile);
-	const char *function = strings_get(texts, place->function);
-	finding_place(function ? function : "?", strings_get(texts, place->file), (int)place->line,
-	              where, sizeof(where));
 	finding_advise(finding,
-	               "Other threads of the run work for %.2f s, most in %.250s: if this "
-	               "thread waits for them, speed that up.",
-	               (double)worked / 1e9, where);
+	               "%.150s%sOther threads of the run work for %.2f s%s%.180s: if this thread "
+	               "waits for them, speed that up%s.",
+	               first, *first ? " " : "", (double)worked / 1e9, *where ? ", most in " : "",
+	               where, most ? "" : "; bottleneck report --by thread shows them");
 }
 
 static enum measured measure_net(const struct evidence *e, const struct rule *rule,
@@ -182,7 +187,7 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 		return measured;
 	uint32_t count = held_back(e);
 	if (!count) {
-		advise_on_others(e, NET, finding);
+		advise_on_others(e, NET, "", finding);
 		return measured;
 	}
 	finding_advise(
@@ -259,6 +264,24 @@ static struct others look_at_others(const struct evidence *e, const struct rule 
 	return others;
 }
 
+// Who sleeps until others are done has to wait for them all the same: what is lost is the time in
+// which nobody works.
+static void weigh_beside_others(const struct evidence *e, const struct rule *rule,
+                                struct finding *finding)
+{
+	const struct activity_time *most;
+	struct parallel parallel;
+
+	if (!work_of_others(e, SLEEP, &most))
+		return;
+	advise_on_others(e, SLEEP, rule->advice, finding);
+	query_parallel(e->profile, e->query.from_ns, e->query.to_ns, &parallel);
+	if (!parallel.all_ns || parallel.none_ns >= finding->saving_ns)
+		return;
+	finding->saving_ns = parallel.none_ns;
+	finding->saving_margin_ns = 0;
+}
+
 // Where nothing else happens, who sleeps is who the critical thread waits for.
 static enum measured measure_sleep(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -271,7 +294,7 @@ static enum measured measure_sleep(const struct evidence *e, const struct rule *
 	    others.rest_ns > others.sleep_ns / 2 || others.place == ACTIVITY_NO_PLACE) {
 		enum measured measured = measure_doing(e, rule, finding);
 		if (measured == MEASURED && finding->value > rule->threshold)
-			advise_on_others(e, SLEEP, finding);
+			weigh_beside_others(e, rule, finding);
 		return measured;
 	}
 	const struct activity_place *at = &e->activities->places[others.place];
@@ -379,10 +402,12 @@ const struct rule rules_io[] = {
 	  .formula =
 	          "time in sleep, usleep, nanosleep and their like, as a share of the critical "
 	          "thread's time; where that waits for other threads, and they sleep most of the "
-	          "time, of theirs; threads that work for half of that time are named",
+	          "time, of theirs; threads that work for half of that time are named, and "
+	          "what it could save is no more than the time in which no thread of the run was "
+	          "on a CPU",
 	  .why = "A sleep ends after a fixed time, however early its reason is over.",
 	  .advice = "Wait for the event itself: a condition variable, a future, poll(2) with a "
-	            "timeout, inotify(7).",
+	            "timeout, inotify(7); in a shell, wait.",
 	  .source = "our choice",
 	  .measure = measure_sleep,
 	  .not_doing = ACTIVITY(POLL),

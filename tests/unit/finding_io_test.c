@@ -84,6 +84,78 @@ Test(finding_io, who_sleeps_while_others_work_is_told_what_they_do)
 	}
 }
 
+// The main thread looks every second whether the worker is done, which takes WORK_MS of that.
+static void poll_for_worker(uint64_t work_ms)
+{
+	end();
+	begin();
+	add_thread(&f, 10, 1, 110, "worker");
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_BLOCKED);
+	add_span(&f, 10, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t ms = 0; ms < work_ms; ms += 10) {
+		f.now_ns = (1005 + ms) * MS;
+		add(&f, 10, METRIC_ON_CPU, 10, "serve a.c:20 > parse a.c:31");
+	}
+	add_span(&f, 10, 1000, 1000 + work_ms, THREAD_RUNS, THREAD_BLOCKED);
+	f.now_ns = 1000 * MS;
+	add(&f, 1, METRIC_OFF_SLEEP, 1000, "main a.c:3 > fit a.c:9 > nanosleep@libc");
+	const struct span_event sleep = { .thread = 1,
+		                          .from_ns = 1000 * MS,
+		                          .to_ns = 2000 * MS,
+		                          .state = THREAD_BLOCKED,
+		                          .next = THREAD_RUNS,
+		                          .cause = METRIC_OFF_SLEEP };
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &sleep });
+	profile_end_wall(f.profile, 2000 * MS);
+	finish(1000, 2);
+}
+
+Test(finding_io, a_sleep_beside_work_costs_what_nobody_works_of_it)
+{
+	poll_for_worker(600);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "IO-SLEEP");
+	cr_assert(finding != NULL);
+	cr_expect_float_eq((double)finding->saving_ns / MS, 400, 20);
+	cr_expect(strstr(finding->advice, "Wait for the event itself") != NULL, "%s",
+	          finding->advice);
+	poll_for_worker(980);
+	cleanup(findings) struct findings *works = look(NULL);
+	cr_expect_null(finding_of(works, "IO-SLEEP"));
+}
+
+// A script has no place of the user's own: it is a program that it starts.
+Test(finding_io, who_sleeps_is_named_by_its_program_where_it_has_no_place)
+{
+	for (uint32_t i = 2; i <= 3; i++) {
+		add_process(&f, i, 100 + i, "sleep");
+		add_thread(&f, i, i, 100 + i, "sleep");
+		add(&f, i, METRIC_OFF_SLEEP, 400, "nanosleep@libc");
+	}
+	add(&f, 1, METRIC_OFF_SLEEP, 300, "clock_nanosleep@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "IO-SLEEP");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "most in sleep (2 processes)") != NULL, "%s",
+	          finding->fact);
+}
+
+// Of what is hardly seen nobody need speed anything up, as of a stub of the linker's.
+Test(finding_io, others_are_named_by_a_place_that_has_a_good_part_of_their_work)
+{
+	for (uint64_t seen_ms = 50; seen_ms <= 250; seen_ms += 200) {
+		pool(500 - seen_ms, "tree@libc");
+		add(&f, 10, METRIC_ON_CPU, seen_ms, "serve a.c:20 > parse a.c:31");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-SLEEP");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->advice, "parse (a.c:31)") != NULL, seen_ms == 250,
+		             "%s", finding->advice);
+	}
+}
+
 // As time.sleep() does in Python 3.10 and before.
 Test(finding_io, who_polls_no_descriptor_sleeps)
 {
