@@ -366,6 +366,46 @@ static bool is_in_kernel(const struct evidence *e, const struct row *row)
 	return false;
 }
 
+// What is asked of the kernel, by the C library's function, says what to do instead.
+static enum measured measure_sys(const struct evidence *e, const struct rule *rule,
+                                 struct finding *finding)
+{
+	static const char clock_advice[] =
+		"Read this clock less often, as once per batch of work. CLOCK_MONOTONIC and "
+		"CLOCK_REALTIME take no system call where the kernel's clock source is tsc; clocks of "
+		"CPU time (CLOCK_THREAD_CPUTIME_ID, clock(), getrusage()) always do.";
+	static const char id_advice[] =
+		"This asks the kernel at each call for what hardly changes: ask once and keep it.";
+	static const struct {
+		const char *callee, *advice;
+	} table[] = {
+		{ "clock_gettime", clock_advice },
+		{ "gettimeofday", clock_advice },
+		{ "clock", clock_advice },
+		{ "getrusage", clock_advice },
+		{ "times", clock_advice },
+		{ "getpid", id_advice },
+		{ "gettid", id_advice },
+		{ "getuid", id_advice },
+		{ "isatty", id_advice },
+		{ "sched_getaffinity", id_advice },
+		{ "sysconf", id_advice },
+		{ "getrandom", "Take many random bytes per call, or seed a generator of the "
+		               "program's own with a few." },
+		{ "lseek", "Use pread() and pwrite(), which take the offset themselves." },
+		{ "lseek64", "Use pread() and pwrite(), which take the offset themselves." },
+	};
+	enum measured measured = measure_doing(e, rule, finding);
+	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+
+	while (callee && *callee == '_')
+		callee++;
+	for (size_t i = 0; callee && i < sizeof(table) / sizeof(table[0]); i++)
+		if (strcmp(callee, table[i].callee) == 0)
+			finding_advise(finding, "%s", table[i].advice);
+	return measured;
+}
+
 static enum measured measure_flat(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
 {
@@ -1234,7 +1274,7 @@ const struct rule rules_cpu[] = {
 	  .advice = "Make fewer and larger system calls, and reuse memory instead of allocating "
 	            "it anew.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_sys,
 	  .doing = ACTIVITY(KERNEL),
 	  .not_doing = ACTIVITY(SPIN) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(COPY),
 	  .metrics = 1u << METRIC_ON_CPU },

@@ -99,7 +99,7 @@ static enum measured measure_wait(const struct evidence *e, const struct rule *r
 {
 	enum measured measured = measure_doing(e, rule, finding);
 	char fact[sizeof(finding->fact)];
-	uint64_t files = 0, pipes = 0;
+	uint64_t files = 0, pipes = 0, writes = 0;
 
 	for (size_t i = 0; i < e->activities->time_count; i++) {
 		const struct activity_time *time = &e->activities->times[i];
@@ -107,7 +107,17 @@ static enum measured measure_wait(const struct evidence *e, const struct rule *r
 			continue;
 		files += evidence_sum(time->critical_ns, rule->metrics & ~PIPES);
 		pipes += evidence_sum(time->critical_ns, PIPES);
+		writes += time->doing & ACTIVITY(WRITE)
+		                  ? evidence_sum(time->critical_ns, rule->metrics & ~PIPES)
+		                  : 0;
 	}
+	if (measured == MEASURED && pipes <= files && 2 * writes > files)
+		finding_advise(
+			finding,
+			"These are writes that wait for the device, as those to files opened "
+			"with O_SYNC, O_DSYNC or O_DIRECT, or once too much written data is in "
+			"memory: write in larger pieces, sync once for many (fdatasync(2) "
+			"instead of O_DSYNC), or write in another thread.");
 	if (measured != MEASURED || pipes <= files)
 		return measured;
 	finding_advise(finding,

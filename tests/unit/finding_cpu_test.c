@@ -1057,3 +1057,29 @@ Test(finding_cpu, a_quota_that_takes_nothing)
 	cleanup(findings) struct findings *none = look(NULL);
 	cr_expect_null(finding_of(none, "CPU-QUOTA"));
 }
+
+// Which call it is says what to do instead.
+Test(finding_cpu, kernel_time_has_advice_by_what_is_called)
+{
+	static const struct {
+		const char *callee, *advice;
+	} table[] = {
+		{ "__clock_gettime", "Read this clock less often" },
+		{ "getpid", "ask once and keep it" },
+		{ "ioctl", "Make fewer and larger system calls" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char stack[80];
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "main a.c:3 > now a.c:8 > !%s@libc > [kernel]",
+		         table[i].callee);
+		add(&f, 1, METRIC_ON_CPU, 900, stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *found = look(NULL);
+		const struct finding *finding = finding_of(found, "CPU-SYS");
+		cr_assert(finding != NULL, "%s", stack);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+	}
+}

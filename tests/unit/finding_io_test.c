@@ -226,6 +226,28 @@ Test(finding_io, waiting_for_directories_does_not_stand_for_waiting_for_what_is_
 	cr_expect_eq(waiting->saving_ns, 500 * MS);
 }
 
+// A second run finds nothing in memory of what is written.
+Test(finding_io, who_waits_for_writes_is_not_told_to_read_ahead)
+{
+	static const char *const calls[] = { "read", "write" };
+
+	for (int writes = 0; writes <= 1; writes++) {
+		char stack[80];
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "main a.c:3 > put a.c:9 > %s@libc", calls[writes]);
+		add(&f, 1, METRIC_OFF_FILE, 500, stack);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-WAIT");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->advice, "O_DSYNC") != NULL, writes, "%s",
+		             finding->advice);
+		cr_expect_eq(strstr(finding->advice, "Read ahead") != NULL, !writes, "%s",
+		             finding->advice);
+	}
+}
+
 // Reads from a socket, by BYTES.
 static void read_socket(uint64_t bytes)
 {
