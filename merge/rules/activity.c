@@ -310,7 +310,6 @@ static bool is_openmp(const struct asking *a, const struct location *location)
 static bool touches_memory(const struct asking *a, const struct location *location,
                            activity_set doing)
 {
-	static const char *const fills[] = { "memset", "__memset", "wmemset", "__wmemset" };
 	const struct module *module = profile_module(a->profile, location->module);
 	const struct place *places = profile_places(a->profile, location);
 	const char *function =
@@ -320,10 +319,7 @@ static bool touches_memory(const struct asking *a, const struct location *locati
 
 	if (location->kind != FRAME_EXACT || !module || module->kind != MODULE_ELF || !function)
 		return false;
-	for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
-		if (strncmp(function, fills[i], strlen(fills[i])) == 0)
-			return true;
-	if (doing & (ACTIVITY(COPY) | ACTIVITY(STRING_END)))
+	if (doing & (ACTIVITY(COPY) | ACTIVITY(FILL) | ACTIVITY(STRING_END)))
 		return true;
 	const char *end = file ? strrchr(file, '.') : NULL;
 	return file && !(end && strcasecmp(end, ".s") == 0) &&

@@ -97,6 +97,7 @@ static const struct names table[] = {
 	{ ACTIVITY(COPY),
 	  "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*|rep_movs_alternative|"
 	  "copy_to_iter*|copy_from_iter*|copyin|copyout" },
+	{ ACTIVITY(FILL), "memset*|wmemset*|bzero|explicit_bzero" },
 	{ ACTIVITY(OBJECT), "<* as core::clone::Clone>::clone*" },
 	{ ACTIVITY(STRING_END),
 	  "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*|core::str::count::*|"

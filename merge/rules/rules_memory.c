@@ -154,6 +154,27 @@ const struct rule rules_memory[] = {
 	  .not_doing = ACTIVITY(READ) | ACTIVITY(WRITE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
 	               ACTIVITY(STRING_END) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(BLAS),
 	  .metrics = ON_CPU },
+	{ .id = "MEM-FILL",
+	  .subject = RULES_MEMORY,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 25,
+	  .title = "clearing memory",
+	  .formula = "CPU time in memset() and its like, without the page faults there and without "
+	             "what allocators clear, as a share of the critical thread's time, or of all "
+	             "CPU time",
+	  .why = "Memory that is written next, or of which a few bytes are used, need not be "
+	         "cleared.",
+	  .advice =
+	          "Clear only what is used: no \"= {0}\" for a large array that is filled next, no "
+	          "memset() of a whole buffer for a short message; keep one that is clear, and "
+	          "clear again what was written.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(FILL),
+	  .not_doing = ACTIVITY(FAULT) | ACTIVITY(ALLOCATE) | ACTIVITY(COPY) | ACTIVITY(BLAS) |
+	               ACTIVITY(REGEX) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
+	  .metrics = ON_CPU },
 	{ .id = "MEM-LIMIT",
 	  .subject = RULES_MEMORY,
 	  .severity = SEVERITY_WARN,

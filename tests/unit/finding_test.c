@@ -28,6 +28,8 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "MEM-COPY", METRIC_ON_CPU, "main a.c:3 > pass a.c:21 > memcpy@libc", 21 },
 		{ "MEM-FAULT", METRIC_ON_CPU,
 		  "main a.c:3 > fill a.c:22 > asm_exc_page_fault@kernel", 22 },
+		{ "MEM-FILL", METRIC_ON_CPU,
+		  "main a.c:3 > respond a.c:36 > __memset_avx2_unaligned_erms@libc", 36 },
 		{ "CPU-DOUBLE", METRIC_ON_CPU, "main a.c:3 > work a.c:23 > exp@libc", 23 },
 		{ "CPU-REGEX", METRIC_ON_CPU, "main a.c:3 > find a.c:10 > regcomp@libc", 10 },
 		{ "CPU-THROW", METRIC_ON_CPU, "main a.c:3 > ask a.c:11 > __cxa_throw@libc", 11 },
