@@ -60,6 +60,7 @@ struct run {
 	uint64_t peak_rss_bytes; /* largest of any process of the target */
 	/* By system calls of the target and its children, sampler/proc/proc_io.h. */
 	uint64_t read_bytes, read_calls, write_bytes, write_calls;
+	uint64_t page_faults; /* of the same; 0: not known */
 	uint32_t unseen_processes;
 	const char *unseen_name;
 	uint32_t background_processes; /* that went on when the program had ended */

@@ -56,6 +56,7 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, read_calls),
 	FIELD(RUN_U64, write_bytes),
 	FIELD(RUN_U64, write_calls),
+	FIELD(RUN_U64, page_faults),
 	FIELD(RUN_U32, unseen_processes),
 	FIELD(RUN_TEXT, unseen_name),
 	FIELD(RUN_U32, background_processes),

@@ -509,6 +509,15 @@ static void take_io(struct recording *r)
 	r->run.write_calls = io.write_calls;
 }
 
+// These may be read of a zombie, too.
+static void take_faults(struct recording *r)
+{
+	struct proc_stat stat;
+
+	if (r->child && proc_stat_read((uint32_t)r->child, &stat))
+		r->run.page_faults = stat.faults;
+}
+
 static void take_io_if_due(struct recording *r, uint64_t now_ns)
 {
 	if (now_ns < r->io_due_ns)
@@ -597,6 +606,7 @@ void recording_look(struct recording *r)
 {
 	checkpoint_reap(&r->checkpoint, false);
 	take_io(r);
+	take_faults(r);
 }
 
 void recording_step(struct recording *r)

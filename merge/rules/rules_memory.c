@@ -3,7 +3,8 @@
 #include "base/share.h"
 #include "merge/rules/evidence.h"
 
-#define ON_CPU (1u << METRIC_ON_CPU)
+#define ON_CPU   (1u << METRIC_ON_CPU)
+#define FAULT_NS UINT64_C(300000) /* to clear a huge page of 2 MB takes about as long */
 
 // It begins where memory is taken, even if giving it back takes longer.
 static enum measured measure_churn(const struct evidence *e, const struct rule *rule,
@@ -19,10 +20,27 @@ static enum measured measure_churn(const struct evidence *e, const struct rule *
 	return measure_doing(e, rule, finding);
 }
 
-// Without the kernel's functions, pages of mapped files are not told from fresh memory.
+// Of all threads.
+static uint64_t time_in_faults(const struct evidence *e, const struct rule *rule)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (time->doing & rule->doing && !(time->doing & rule->not_doing))
+			ns += time->ns[METRIC_ON_CPU];
+	}
+	return ns;
+}
+
+// Without the kernel's functions, an interrupt that comes to code looks as a page fault of that: on
+// a busy machine they take their part, too, but the faults are counted. And pages of mapped files
+// are not told from fresh memory.
 static enum measured measure_faults(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
+	if (!e->run->kernel_stacks && time_in_faults(e, rule) > FAULT_NS * e->run->page_faults)
+		return MEASURED_NOTHING;
 	enum measured measured = measure_doing(e, rule, finding);
 
 	if (measured == MEASURED && !e->run->kernel_stacks)
@@ -119,10 +137,12 @@ const struct rule rules_memory[] = {
 	  .threshold = 15,
 	  .within = { "CPU-SYS", "MEM-CHURN" },
 	  .title = "page faults on fresh memory",
-	  .formula = "CPU time in page faults, but for those of mapped files, as a share of the "
-	             "critical thread's time, or of all CPU time; where the kernel's functions are "
-	             "not seen, kernel time at instructions of compiled code that makes no system "
-	             "calls itself, with the page faults of mapped files",
+	  .formula =
+	          "CPU time in page faults, but for those of mapped files, as a share of the "
+	          "critical thread's time, or of all CPU time; where the kernel's functions are "
+	          "not seen, kernel time at instructions of compiled code that makes no system "
+	          "calls itself, with the page faults of mapped files, if the run has had enough "
+	          "page faults to explain it (0.3 ms each)",
 	  .why = "The kernel finds and clears a page at each first touch, which takes longer than "
 	         "most work on it.",
 	  .advice = "Reuse memory instead of allocating it anew (malloc() maps large blocks each "

@@ -10,7 +10,8 @@
 #include <limits.h>
 #include <string.h>
 
-#define FIELD_PARENT  4 // numbered as in proc(5)
+#define FIELD_PARENT  4  // numbered as in proc(5)
+#define FIELD_FAULTS  10 // minor ones, of children, major ones, of children
 #define FIELD_THREADS 20
 #define FIELD_START   22
 #define FIELD_STACK   28
@@ -64,6 +65,9 @@ static bool take_fields(const char *at, struct proc_stat *out)
 		at = end;
 	}
 	out->parent_pid = (uint32_t)value[FIELD_PARENT];
+	out->faults = 0;
+	for (int i = 0; i < 4; i++)
+		out->faults += value[FIELD_FAULTS + i];
 	out->threads = (uint32_t)value[FIELD_THREADS];
 	out->start_ns = monotonic_of_ticks(value[FIELD_START]);
 	out->image = value[FIELD_STACK];

@@ -16,6 +16,7 @@ struct proc_stat {
 	uint32_t threads;
 	uint64_t start_ns; /* CLOCK_MONOTONIC, in steps of 10 ms */
 	uint64_t image;    /* changes with each exec; 0 if we may not know */
+	uint64_t faults;   /* page faults so far, with those of children that it has waited for */
 	int cpu;           /* that it ran on last; -1 if unknown */
 };
 

@@ -125,11 +125,30 @@ Test(finding_memory, faults_are_known_without_the_functions_of_the_kernel)
 		finish(1000, 2);
 		struct run run = *profile_run(f.profile);
 		run.kernel_stacks = false;
+		run.page_faults = 100000;
 		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
 		cleanup(findings) struct findings *findings = look(NULL);
 		const struct finding *finding = finding_of(findings, "MEM-FAULT");
 		cr_expect_eq(finding != NULL, table[i].fault, "%s", table[i].stack);
 		if (finding)
 			cr_expect(strstr(finding->advice, "mapped file") != NULL);
+	}
+}
+
+// Interrupts of a busy machine come to any code.
+Test(finding_memory, interrupts_are_no_page_faults)
+{
+	for (uint64_t faults = 1000; faults <= 3000; faults += 2000) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > !blend a.c:12 > [kernel]");
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		struct run run = *profile_run(f.profile);
+		run.kernel_stacks = false;
+		run.page_faults = faults;
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "MEM-FAULT") != NULL, faults == 3000);
 	}
 }

@@ -20,6 +20,7 @@ Test(proc_stat, a_name_may_hold_what_separates_the_fields)
 	cr_expect(eq(chr, stat.state, 'S'));
 	cr_expect(eq(u32, stat.parent_pid, 7));
 	cr_expect(eq(u32, stat.threads, 3));
+	cr_expect(eq(u64, stat.faults, 1 + 2 + 3 + 4));
 	cr_expect(eq(u64, stat.image, 140000));
 	cr_expect(eq(int, stat.cpu, -1), "the text ends before");
 }
