@@ -378,8 +378,9 @@ const struct rule rules_io[] = {
 	          "they are of 16 KB and more, or nothing tells how large they are",
 	  .why = "A system call costs about as much as copying a few kilobytes; with a few bytes "
 	         "per call, most of the time is overhead.",
-	  .advice = "Use a buffer of some 64 KB for reads and writes, and do not flush it after "
-	            "each line.",
+	  .advice = "Use a buffer of some 64 KB for reads and writes (BufReader and BufWriter in "
+	            "Rust, setvbuf(3)), and do not flush it after each line ('\\n' instead of "
+	            "std::endl).",
 	  .source = "our choice",
 	  .measure = measure_tiny,
 	  .doing = ACTIVITY(READ) | ACTIVITY(WRITE),
