@@ -212,7 +212,8 @@ const struct rule rules_start[] = {
 	            "process many pieces of work.",
 	  .source = "our choice",
 	  .measure = measure_processes,
-	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP", "IO-OPEN", "IO-TINY" },
+	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP", "IO-OPEN", "IO-TINY",
+	              "CPU-FLAT" },
 	  .doing = ACTIVITY(SPAWN),
 	  .metrics = OWN },
 	{ .id = "CPU-THREADS",
@@ -230,7 +231,7 @@ const struct rule rules_start[] = {
 	  .advice = "Keep a few threads and pass them the pieces: a thread pool, a queue, OpenMP.",
 	  .source = "our choice",
 	  .measure = measure_threads,
-	  .within = { "CPU-SYS", "CPU-LOCK", "MEM-FAULT", "PY-INTERP" },
+	  .within = { "CPU-SYS", "CPU-LOCK", "MEM-FAULT", "PY-INTERP", "CPU-FLAT" },
 	  .doing = ACTIVITY(THREAD),
 	  .metrics = OWN },
 };

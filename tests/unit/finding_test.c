@@ -665,6 +665,7 @@ Test(finding, a_cause_stands_for_its_symptoms)
 		{ "CPU-SPAWN", "IO-OPEN" },      { "CPU-WAKE", "CPU-SYS" },
 		{ "CPU-HOLDER", "IO-SLEEP" },    { "MEM-FAULT", "CPU-SYS" },
 		{ "PY-OBJECTS", "MEM-FAULT" },   { "PY-SERIALIZE", "MEM-FAULT" },
+		{ "CPU-SPAWN", "CPU-FLAT" },     { "CPU-THREADS", "CPU-FLAT" },
 	};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
