@@ -189,6 +189,9 @@ static bool is_own(const struct asking *a, const struct location *location,
 		return false;
 	if (!python && (!module || !place->function || (doing && !file)))
 		return false;
+	// An interpreter's functions are no places of a script's.
+	if (module && origin_is_interpreter(module->path))
+		return false;
 	// Most of these are the compiler's, at the line of the class. Who copies is to blame.
 	if (doing & ACTIVITY(OBJECT))
 		return false;

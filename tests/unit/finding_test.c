@@ -314,6 +314,19 @@ Test(finding, the_users_own_code_ends_what_libraries_do)
 	cr_expect_str_eq(finding->rows[0].callee, "read");
 }
 
+// Who reads of make_child() in a script's report looks for it in the script.
+Test(finding, functions_of_an_interpreter_are_no_places_of_a_script)
+{
+	add(&f, 1, METRIC_ON_CPU, 500,
+	    "main@bash > make_child@bash > fork@libc > do_syscall_64@kernel");
+	add(&f, 1, METRIC_ON_CPU, 500, "main@bash > hash_search@bash");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-SYS");
+	cr_assert(finding != NULL);
+	cr_expect(finding->function == NULL, "%s", finding->fact);
+}
+
 Test(finding, pages_of_mapped_files_are_not_fresh_memory)
 {
 	add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > work a.c:5");

@@ -67,6 +67,7 @@ static uint32_t module_called(struct fixture *f, const char *name)
 		{ "app", "/usr/bin/app", MODULE_ELF },
 		{ "app2", "/tmp/build.17/app", MODULE_ELF },
 		{ "libc", "/lib/libc.so.6", MODULE_ELF },
+		{ "bash", "/usr/bin/bash", MODULE_ELF },
 		{ "libgomp", "/lib/libgomp.so.1", MODULE_ELF },
 		{ "vdso", "[vdso]", MODULE_VDSO },
 		{ "kernel", "[kernel]", MODULE_KERNEL },
