@@ -582,8 +582,8 @@ static bool is_users(const struct search *s, uint32_t line)
 	return !origin_is_foreign(module->path, profile_string(p, key->file));
 }
 
-// What a library's functions, or an interpreter's, do in turns is their own affair, or chance; below
-// one line of the user's own, too, but where no line tells one call there from another.
+// What a library's functions, or an interpreter's, do in turns is their own affair, or chance;
+// below one line of the user's own, too, but where no line tells one call there from another.
 static bool is_users_loop(const struct search *s, uint32_t caller, uint32_t phases)
 {
 	bool users = is_users(s, caller) && !key_of(s, caller)->line;
