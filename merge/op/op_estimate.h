@@ -28,8 +28,8 @@ struct op_estimate {
 	struct op_estimate_part calls, ns;
 };
 
-/* CALLS, which take NS and stand for WEIGHT each, were recorded in WINDOW (OP_WINDOW_OF_ONE: each by
-   itself, of which the variance is W (W - 1) x^2). */
+/* CALLS, which take NS and stand for WEIGHT each, were recorded in WINDOW (OP_WINDOW_OF_ONE: each
+   by itself, of which the variance is W (W - 1) x^2). */
 void op_estimate_add(struct op_estimate *e, uint32_t window, double weight, double calls,
                      double ns);
 

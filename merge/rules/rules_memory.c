@@ -3,6 +3,8 @@
 #include "base/share.h"
 #include "merge/rules/evidence.h"
 
+#include <string.h>
+
 #define ON_CPU   (1u << METRIC_ON_CPU)
 #define FAULT_NS UINT64_C(300000) /* to clear a huge page of 2 MB takes about as long */
 
@@ -33,6 +35,25 @@ static uint64_t time_in_faults(const struct evidence *e, const struct rule *rule
 	return ns;
 }
 
+static const struct rule_callee fresh_arrays[] = {
+	{ "numpy", "Each array operation writes its result to fresh memory: compute in blocks of "
+	           "rows that fit the cache, work in place (a -= b), or give NumPy's functions "
+	           "out=; and avoid temporaries much larger than the result." },
+	{ "ndarray", "Each array operation writes its result to fresh memory: compute in blocks "
+	             "of rows that fit the cache, work in place (a -= b), or give out=." },
+	{ NULL, NULL },
+};
+
+static bool makes_arrays(const struct finding *finding)
+{
+	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+
+	for (const struct rule_callee *c = fresh_arrays; callee && c->callee; c++)
+		if (strstr(callee, c->callee))
+			return true;
+	return false;
+}
+
 // Without the kernel's functions, an interrupt that comes to code looks as a page fault of that: on
 // a busy machine they take their part, too, but the faults are counted. And pages of mapped files
 // are not told from fresh memory.
@@ -43,7 +64,7 @@ static enum measured measure_faults(const struct evidence *e, const struct rule 
 		return MEASURED_NOTHING;
 	enum measured measured = measure_doing(e, rule, finding);
 
-	if (measured == MEASURED && !e->run->kernel_stacks)
+	if (measured == MEASURED && !e->run->kernel_stacks && !makes_arrays(finding))
 		finding_advise(finding,
 		               "Reuse memory instead of allocating it anew (malloc() maps large "
 		               "blocks each time: mallopt(3), M_MMAP_THRESHOLD and "
@@ -100,15 +121,6 @@ static enum measured measure_reclaim(const struct evidence *e, const struct rule
 	                   finding->value, run->memory_group ? run->memory_group : "?",
 	                   (double)run->memory_limit_bytes / 1048576);
 }
-
-static const struct rule_callee fresh_arrays[] = {
-	{ "numpy", "Each array operation writes its result to fresh memory: compute in blocks of "
-	           "rows that fit the cache, work in place (a -= b), or give NumPy's functions "
-	           "out=; and avoid temporaries much larger than the result." },
-	{ "ndarray", "Each array operation writes its result to fresh memory: compute in blocks "
-	             "of rows that fit the cache, work in place (a -= b), or give out=." },
-	{ NULL, NULL },
-};
 
 const struct rule rules_memory[] = {
 	{ .id = "MEM-CHURN",
