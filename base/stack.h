@@ -260,7 +260,9 @@ struct peers_event {
 	uint32_t thread;
 	uint64_t time_ns;
 	uint64_t inode;
-	bool outside; /* it waits for others, outside of the run, too */
+	uint64_t descriptors; /* tells sets of them apart, whoever is at their other ends; 0: it is
+	                         not known */
+	bool outside;         /* it waits for others, outside of the run, too */
 	uint32_t count;
 	const uint32_t *processes; /* numbers; borrowed, valid during the call */
 };

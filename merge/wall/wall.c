@@ -570,6 +570,7 @@ void wall_peers(struct wall *w, const struct peers_event *peers)
 		return;
 	struct peers_kept kept = { .time_ns = peers->time_ns,
 		                   .inode = peers->inode,
+		                   .descriptors = peers->descriptors,
 		                   .outside = peers->outside };
 	for (; kept.count < peers->count && kept.count < PEERS_KEPT; kept.count++)
 		kept.processes[kept.count] = peers->processes[kept.count];

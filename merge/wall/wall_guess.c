@@ -104,12 +104,20 @@ static void add_process(struct peers_kept *peers, uint32_t process)
 		peers->processes[peers->count++] = process;
 }
 
+// Who was at the other ends of the same descriptors may not have been known before, or have been
+// others: a connection is accepted a moment after it was made.
+static bool is_same_set(const struct peers_kept *a, const struct peers_kept *b)
+{
+	return a->descriptors && b->descriptors ? a->descriptors == b->descriptors
+	                                        : a->inode == b->inode;
+}
+
 void wall_keep_peers(struct wall *w, struct history *h, const struct peers_kept *peers)
 {
 	size_t at = 0;
 
 	// What it waits on again moves to the front, or else what is oldest goes.
-	while (at < PEER_SETS - 1 && h->peers[at].count && h->peers[at].inode != peers->inode)
+	while (at < PEER_SETS - 1 && h->peers[at].count && !is_same_set(&h->peers[at], peers))
 		at++;
 	for (; at > 0; at--)
 		h->peers[at] = h->peers[at - 1];

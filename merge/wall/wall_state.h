@@ -145,7 +145,8 @@ struct edge_times {
 #define PEER_SETS  4
 struct peers_kept {
 	uint64_t time_ns, inode;
-	bool outside; /* nor are they all that it waits on */
+	uint64_t descriptors; /* see struct peers_event */
+	bool outside;         /* nor are they all that it waits on */
 	uint32_t count, processes[PEERS_KEPT];
 };
 

@@ -283,6 +283,7 @@ static bool give_peers(struct tracker *t, const struct thread *thread, const str
 	    !peers_find(t->peers, thread->process->pid, on, time_ns, each_process, t->tasks, &end))
 		return false;
 	event.inode = end.inode;
+	event.descriptors = end.descriptors;
 	event.outside = end.outside;
 	for (uint32_t i = 0; i < end.count; i++) {
 		const struct process *process = tasks_find_process(t->tasks, end.pids[i]);

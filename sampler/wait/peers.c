@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "sampler/wait/allowance.h"
 #include "sampler/wait/connections.h"
 
@@ -442,6 +443,7 @@ static bool find_all(struct peers *p, uint32_t pid, const int *fds, size_t count
 {
 	bool found = false;
 
+	end->descriptors = hash_bytes(fds, count * sizeof(*fds)) | 1;
 	for (size_t i = 0; i < count; i++) {
 		struct peer_end one = { 0 };
 		if (!find_one(p, pid, fds[i], now_ns, each, context, &one))

@@ -20,7 +20,8 @@
 struct peers;
 
 struct peer_end {
-	uint64_t inode; /* of the pipe, or of the other socket */
+	uint64_t inode;       /* of the pipe, or of the other socket */
+	uint64_t descriptors; /* tells sets of them apart, by their numbers */
 	bool outside; /* one of several is a socket that no process of the run has the other end of
 	               */
 	uint32_t count; /* more than PEERS_MAX are not told */

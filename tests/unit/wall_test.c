@@ -1168,6 +1168,39 @@ Test(wall, a_wait_that_nobody_has_seen_is_for_any_that_its_thread_waits_for)
 	}
 }
 
+// A connection is polled before its other end is accepted: then somebody outside of the run may
+// have it. Once it is known who has it, that was the same set, though another of them comes first.
+Test(wall, a_set_of_descriptors_is_what_was_seen_of_it_last)
+{
+	const uint32_t others[] = { 3, 2 };
+
+	for (uint64_t set = 7; set <= 8; set++) {
+		begin_two_processes();
+		wall_process(wall, 3, 0);
+		wall_thread(wall, 3, 3, 3, now);
+		wall_peers(wall, &(struct peers_event){ .thread = 1,
+		                                        .time_ns = now,
+		                                        .inode = 4712,
+		                                        .descriptors = set,
+		                                        .outside = true,
+		                                        .count = 1,
+		                                        .processes = others });
+		wall_peers(wall, &(struct peers_event){ .thread = 1,
+		                                        .time_ns = now,
+		                                        .inode = 4711,
+		                                        .descriptors = 7,
+		                                        .count = 2,
+		                                        .processes = others });
+		wait_while_2_works(1, METRIC_OFF_NET);
+		for (int k = 0; k < 10; k++)
+			wait_while_2_works(10, METRIC_OFF_OTHER);
+		now += 10 * MS;
+		wall_finish(wall, now);
+		cr_expect(set == 7 ? told[2] / MS > 97 : told[2] / MS < 3, "%f ms", told[2] / MS);
+		wall_free(wall);
+	}
+}
+
 // Thread 1 waits for 100 ms, in which thread 2 works at node 2; after 90 ms it was woken, as the
 // kernel tells. What is counted as waits for thread 2 that are no guess.
 static uint64_t wait_to_be_woken(enum woken_by by, uint32_t waker, enum metric cause, bool peers)
