@@ -83,11 +83,14 @@ void wall_settle(struct wall *w, struct history *h, const struct wall_part *part
 }
 
 static void settle_loosely(struct wall *w, struct history *h, struct carry *c, bool at_last);
+static double loose_ns(const struct wall *w, const struct carry *c);
 
-// A place for one more: of many the one that has waited with most time goes.
+// A place for one more: of many the one that has waited with most time goes, if there is somewhere
+// to go.
 static struct carry *new_carry(struct wall *w, struct history *h)
 {
 	struct carry *most = NULL;
+	bool most_goes = false;
 
 	if (h->carries.count < CARRIES_MAX)
 		return deque_push(&h->carries, struct carry);
@@ -95,7 +98,13 @@ static struct carry *new_carry(struct wall *w, struct history *h)
 		struct carry *c = deque_at(&h->carries, struct carry, i);
 		if (!(c->ns > 0))
 			return c;
-		most = most && most->ns >= c->ns ? most : c;
+		if (most && most->ns >= c->ns && most_goes)
+			continue;
+		bool goes = loose_ns(w, c) > 0;
+		if (most && (most_goes > goes || (most_goes == goes && most->ns >= c->ns)))
+			continue;
+		most = c;
+		most_goes = goes;
 	}
 	settle_loosely(w, h, most, true);
 	return most;
@@ -132,14 +141,31 @@ static enum metric metric_of(enum thread_state state, enum metric cause)
 	                               : cause;
 }
 
+// L is where the owner of C may have been then: it waited for the same.
+static bool may_be_at(const struct carry *c, const struct loose *l)
+{
+	bool known = c->state == THREAD_BLOCKED && c->cause != METRIC_OFF_OTHER;
+
+	return l->state == c->state && (!known || l->metric == c->cause);
+}
+
+// How much is known of where the owner of C may have been.
+static double loose_ns(const struct wall *w, const struct carry *c)
+{
+	const struct history *owner = wall_find_thread(w, c->owner);
+	double ns = 0;
+
+	for (size_t i = 0; owner && i < LOOSE_MAX; i++)
+		ns += may_be_at(c, &owner->loose[i]) ? owner->loose[i].ns : 0;
+	return ns;
+}
+
 // What waits for a place in H's share goes where its owner was in that state at other times.
 static void settle_loosely(struct wall *w, struct history *h, struct carry *c, bool at_last)
 {
 	const struct history *owner = wall_find_thread(w, c->owner);
-	double all = 0;
+	const double all = loose_ns(w, c);
 
-	for (size_t i = 0; owner && i < LOOSE_MAX; i++)
-		all += owner->loose[i].state == c->state ? owner->loose[i].ns : 0;
 	if (all <= 0 && !at_last)
 		return;
 	struct wall_part part = { .thread = c->owner,
@@ -153,7 +179,7 @@ static void settle_loosely(struct wall *w, struct history *h, struct carry *c, b
 	double left = all * (double)(w->seed >> 8) / (1 << 24);
 	for (size_t i = 0; owner && all > 0 && i < LOOSE_MAX; i++) {
 		const struct loose *l = &owner->loose[i];
-		if (l->state != c->state)
+		if (!may_be_at(c, l))
 			continue;
 		left -= l->ns;
 		if (draw && left >= 0)

@@ -1168,6 +1168,48 @@ Test(wall, a_wait_that_nobody_has_seen_is_for_any_that_its_thread_waits_for)
 	}
 }
 
+// Thread 2 waits for a client and for a disk in turns, of which few have stacks: it is not where it
+// waits for the other.
+Test(wall, a_wait_without_a_stack_is_where_its_thread_waited_for_the_same)
+{
+	static const enum metric causes[] = { METRIC_OFF_NET, METRIC_OFF_FILE };
+
+	begin_two_processes();
+	const uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int i = 0; i < 20; i++) {
+		const uint64_t from = now;
+		change(2, now, THREAD_RUNS, THREAD_BLOCKED);
+		now += 20 * MS;
+		wall_span(wall, &(struct span_event){ .thread = 2,
+		                                      .from_ns = from,
+		                                      .to_ns = now,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = causes[i % 2] });
+		if (i % 2 == 0 || i == 1)
+			wall_stack(wall, &(struct wall_stack){ .thread = 2,
+			                                       .node = 3 + (uint32_t)i % 2,
+			                                       .metric = causes[i % 2],
+			                                       .time_ns = from,
+			                                       .duration_ns = now - from,
+			                                       .weight_ns = now - from });
+	}
+	const struct wall_share share = { .until_ns = now, .thread = 2 };
+	wall_wait(wall, &(struct wall_wait){ .thread = 1,
+	                                     .from_ns = begin,
+	                                     .to_ns = now,
+	                                     .kind = HELD_JOIN,
+	                                     .shares = &share,
+	                                     .count = 1 });
+	change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+	now += 10 * MS;
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, told[3] / MS, 200, 1));
+	cr_expect(epsilon_eq(dbl, told[4] / MS, 200, 1));
+	wall_free(wall);
+}
+
 // A connection is polled before its other end is accepted: then somebody outside of the run may
 // have it. Once it is known who has it, that was the same set, though another of them comes first.
 Test(wall, a_set_of_descriptors_is_what_was_seen_of_it_last)
