@@ -319,13 +319,21 @@ static bool keep_ready(struct off_cpu *o, struct thread *thread,
 	return ready_keep(thread, interval->start_ns, interval->off_ns);
 }
 
+/* The wait that is under way lies within a call that its thread has reported. */
+static bool is_in_call(const struct off_cpu_state *s)
+{
+	return s->out && s->call_ns && s->call_ns <= s->since_ns && s->call != METRIC_OFF_OTHER;
+}
+
 // Adds it to thread->ns, and hands it on or keeps it.
 static void off_cpu_give_interval(struct off_cpu *o, struct thread *thread,
                                   const struct off_cpu_interval *interval)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
-	// A preempted thread is known to be runnable: its time is not part of the unknown.
-	uint64_t unknown_ns = s->preempted ? 0 : share_of_unknown(s, interval->off_ns);
+	// A preempted thread is known to be runnable, and one that has reported its call to be in
+	// that: their times are not part of the unknown.
+	bool known = s->preempted || is_in_call(s);
+	uint64_t unknown_ns = known ? 0 : share_of_unknown(s, interval->off_ns);
 
 	thread->ns[interval->cause] += interval->off_ns;
 	if (interval->has_frames) {
@@ -378,6 +386,12 @@ static void flush_pending(struct off_cpu *o, struct thread *thread, uint64_t now
 		                     thread->off_cpu.pending[METRIC_OFF_RUNNABLE].ns, now_ns,
 		                     stack);
 	flush_ready(o, thread, &stack, now_ns);
+	if (thread->off_cpu.call_ns) {
+		enum metric called = thread->off_cpu.called;
+		off_cpu_give_pending(
+			o, thread, called, thread->off_cpu.pending[called].ns, now_ns,
+			off_cpu_stack_of(thread, called, thread->off_cpu.call_frames, 2, 0));
+	}
 	for (enum metric cause = 0; cause < METRIC_COUNT; cause++)
 		off_cpu_give_pending(o, thread, cause, thread->off_cpu.pending[cause].ns, now_ns,
 		                     off_cpu_stack_of(thread, cause, &unknown, 1, 0));
@@ -481,6 +495,8 @@ static enum metric end_interval(struct off_cpu *o, struct thread *thread, uint64
 		interval.cause = waits_for_gpu(thread, s->cause) ? METRIC_OFF_GPU : s->cause;
 		interval.has_frames = s->has_frames;
 	}
+	if (interval.cause == METRIC_OFF_OTHER && is_in_call(s))
+		interval.cause = s->call;
 	if (s->out && s->preempted) {
 		interval.cause = METRIC_OFF_RUNNABLE;
 		// Where it was preempted its own samples tell better: they have Python's frames.
@@ -625,6 +641,24 @@ void off_cpu_woken(struct off_cpu *o, struct thread *thread, uint64_t time_ns, u
 	s->woken_ns = time_ns;
 	s->waker = waker;
 	s->woken_by = by;
+}
+
+void off_cpu_call(struct off_cpu *o, struct thread *thread, enum metric cause,
+                  const struct frame frames[2], uint64_t time_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	(void)o;
+	s->call = s->called = cause;
+	s->call_ns = time_ns;
+	s->call_frames[0] = frames[0];
+	s->call_frames[1] = frames[1];
+}
+
+void off_cpu_returned(struct off_cpu *o, struct thread *thread)
+{
+	(void)o;
+	thread->off_cpu.call = METRIC_OFF_OTHER;
 }
 
 void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct frame *frames,

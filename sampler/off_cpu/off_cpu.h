@@ -79,6 +79,14 @@ void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, 
 void off_cpu_woken(struct off_cpu *o, struct thread *thread, uint64_t time_ns, uint32_t waker,
                    enum woken_by by);
 
+/* THREAD is in a call that waits for nothing but CAUSE from TIME_NS on. FRAMES: the call, and where
+   it returns to; they stand for its stack where no other is known. */
+void off_cpu_call(struct off_cpu *o, struct thread *thread, enum metric cause,
+                  const struct frame frames[2], uint64_t time_ns);
+
+/* It has returned from that. */
+void off_cpu_returned(struct off_cpu *o, struct thread *thread);
+
 /* A SAMPLE_SWITCH: the stack of the interval that begins now (it comes before or after the
    SWITCH record of the same switch). */
 void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event *event);

@@ -43,6 +43,14 @@ struct off_cpu_state {
 	enum woken_by woken_by;
 	uint64_t sampled_ns; /* what thread->sampled_ns was then */
 
+	/* It is in a call that waits for nothing but CALL, since CALL_NS; METRIC_OFF_OTHER, or a
+	   time of 0: in none. */
+	enum metric call;
+	uint64_t call_ns;
+	/* The last such call, and its caller; CALLED is what it waited for. */
+	struct frame call_frames[2];
+	enum metric called;
+
 	enum seen seen;
 	bool has_frames;                      /* the stack could be read, not only the cause */
 	enum metric cause;                    /* METRIC_OFF_OTHER if unknown */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/hash.h"
+#include "sampler/off_cpu/off_cpu.h"
 #include "sampler/off_cpu/off_cpu_python.h"
 #include "sampler/tracker/mapper.h"
 #include "sampler/tracker/tracker_state.h"
@@ -195,10 +196,29 @@ static void take_posts(struct tracker *t, uint32_t pid, struct wait_event *wait)
 		add_share(t, wait, wait->end_ns, 0, HELD_BY_NOBODY);
 }
 
+// THREAD (NULL: it has ended) begins a call that waits for a disk, or returns from it.
+static void take_call(struct tracker *t, struct thread *thread, const struct event *event)
+{
+	const struct event_wait *from = &event->wait;
+	struct frame frames[2];
+
+	if (!thread || !t->off_cpu)
+		return;
+	if (!(from->flags & HELD_BEGUN)) {
+		off_cpu_returned(t->off_cpu, thread);
+		return;
+	}
+	int pid = (int)thread->process->pid;
+	frames[0] = unwinder_frame(t->unwinder, thread->process->space, pid, from->address);
+	frames[1] = unwinder_frame(t->unwinder, thread->process->space, pid, from->made_at);
+	frames[1].kind = FRAME_RETURN;
+	off_cpu_call(t->off_cpu, thread, METRIC_OFF_FILE, frames, event->time_ns);
+}
+
 void tracker_on_wait(struct tracker *t, const struct event *event)
 {
 	const struct event_wait *from = &event->wait;
-	const struct thread *thread = tasks_find_thread(t->tasks, event->pid, event->tid);
+	struct thread *thread = tasks_find_thread(t->tasks, event->pid, event->tid);
 	struct wait_event wait = {
 		.begin_ns = from->begin_ns,
 		.end_ns = event->time_ns,
@@ -213,6 +233,10 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 	if (wait.begin_ns > wait.end_ns)
 		return;
 	wait.thread = thread ? thread->number : find_ended(t, event->pid, event->tid);
+	if (wait.kind == HELD_FILE) {
+		take_call(t, thread, event);
+		return;
+	}
 	if (from->flags & HELD_POSTED) {
 		if (wait.thread && wait.kind == HELD_SIGNAL)
 			tell_signal(t, event->pid, wait.thread, from, event->time_ns);

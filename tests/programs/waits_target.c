@@ -6,6 +6,7 @@
  * what it waited for. What is printed else is the same with the agent and without it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -834,6 +835,43 @@ static void mode_storm(void)
 	run_users(users, 8);
 }
 
+static void *sync_when_cancelled(void *unused)
+{
+	(void)unused;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cancel(pthread_self());
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	fsync(-1);
+	return NULL;
+}
+
+#define PRINT_RESULT(call) (errno = 4711, printf("%d", call), printf(" %d\n", errno))
+
+// Calls that wait for a disk; this file is in memory.
+static void mode_files(void)
+{
+	int file = memfd_create("file", MFD_CLOEXEC), pipes[2];
+	pthread_t thread;
+	void *result;
+
+	if (file < 0 || ftruncate(file, 8192) < 0 || pipe(pipes) < 0)
+		exit(3);
+	char *at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	PRINT_RESULT(fsync(file));
+	PRINT_RESULT(fsync(pipes[0]));
+	PRINT_RESULT(fdatasync(-1));
+	PRINT_RESULT(syncfs(file));
+	PRINT_RESULT(sync_file_range(file, 0, 4096, SYNC_FILE_RANGE_WRITE));
+	PRINT_RESULT(sync_file_range(file, -1, 4096, SYNC_FILE_RANGE_WRITE));
+	PRINT_RESULT(msync(at, 8192, MS_SYNC));
+	PRINT_RESULT(msync(at + 1, 8192, MS_SYNC));
+	pthread_create(&thread, NULL, sync_when_cancelled, NULL);
+	printf("%d", pthread_join(thread, &result));
+	printf(" %d\n", result == PTHREAD_CANCELED);
+	for (int i = 0; i < 100000; i++)
+		fdatasync(-1);
+}
+
 static const struct mode {
 	const char *name;
 	void (*run)(void);
@@ -863,6 +901,7 @@ static const struct mode {
 	{ "handler", mode_handler },
 	{ "early", mode_early },
 	{ "storm", mode_storm },
+	{ "files", mode_files },
 };
 
 int main(int argc, char **argv)

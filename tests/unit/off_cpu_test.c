@@ -97,6 +97,55 @@ Test(off_cpu, a_thread_may_be_woken_on_its_way_off_the_cpu)
 	cr_expect(eq(u64, wait_and_wake(NS_PER_SEC / 2).woken_ns, 0), "of an earlier wait");
 }
 
+// Without kernel stacks a wait of a millisecond is over before anybody has looked.
+Test(off_cpu, a_wait_in_a_call_that_was_reported_has_its_cause_without_a_look)
+{
+	const struct frame frames[2] = { { 0xf, 1, FRAME_EXACT }, { 0xa, 1, FRAME_RETURN } };
+
+	start(false);
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	out(MS);
+	in(3 * MS);
+	off_cpu_call(o, &thread, METRIC_OFF_FILE, frames, 4 * MS);
+	out(5 * MS);
+	in(8 * MS);
+	preempt(9 * MS);
+	in(10 * MS);
+	out(11 * MS);
+	in(15 * MS);
+	off_cpu_returned(o, &thread);
+	out(16 * MS);
+	in(21 * MS);
+	finish(0, 22 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_FILE], 7 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 7 * MS));
+	cr_expect(eq(u64, handed_to(0xf), 7 * MS));
+}
+
+// What is in such a call is known, so that it stands for nothing that is not.
+Test(off_cpu, a_look_into_a_reported_call_takes_no_unknown_time)
+{
+	const struct frame frames[2] = { { 0xf, 1, FRAME_EXACT }, { 0xa, 1, FRAME_RETURN } };
+
+	start(false);
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	for (int i = 0; i < 50; i++) {
+		out((1 + 2 * (uint64_t)i) * MS);
+		in((2 + 2 * (uint64_t)i) * MS);
+	}
+	off_cpu_call(o, &thread, METRIC_OFF_FILE, frames, 101 * MS);
+	out(102 * MS);
+	look(103 * MS, PROBE_STACK, METRIC_OFF_FILE, 0xb);
+	in(104 * MS);
+	off_cpu_returned(o, &thread);
+	finish(0, 105 * MS);
+	cr_expect(eq(u64, handed_to(0xb), 2 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 50 * MS));
+}
+
 Test(off_cpu, the_stack_of_one_interval_is_not_used_for_the_next)
 {
 	start(true);

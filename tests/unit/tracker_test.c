@@ -56,7 +56,7 @@ static void on_thread_end(void *context, const struct thread_end *end)
 static void on_stack(void *context, const struct stack *stack)
 {
 	(void)context;
-	if (stack->metric != METRIC_ON_CPU)
+	if (stack->metric != METRIC_ON_CPU && stack->metric != METRIC_OFF_FILE)
 		return;
 	tell("T%u %zu x%u:", stack->thread, (size_t)(stack->weight_ns / MS), stack->samples);
 	for (uint32_t i = 0; i < stack->count; i++) {
@@ -582,4 +582,34 @@ Test(tracker, parts_of_a_wait_lie_within_it)
 	expect_story("");
 	give_wait(PID, 11, 15, many, 300);
 	cr_expect(ge(sz, strlen(story), 100));
+}
+
+static void give_call(bool begins, uint64_t ms)
+{
+	struct event event = { .type = RECORD_WAIT,
+		               .wait = { .kind = HELD_FILE,
+		                         .flags = begins ? HELD_BEGUN : 0,
+		                         .begin_ns = (begins ? ms : ms - 1) * MS,
+		                         .address = 0x10042,
+		                         .made_at = 0x10080 } };
+
+	give(event, PID, 7, ms);
+}
+
+// It is no wait for another thread.
+Test(tracker, what_a_thread_waits_for_in_a_call_for_a_disk_is_that)
+{
+	give_exec(PID, "app", 10);
+	give_fork(PID, 7, PID, 10);
+	switch_thread(7, true, 11);
+	story[0] = '\0';
+	give_call(true, 12);
+	switch_thread(7, false, 13);
+	switch_thread(7, true, 17);
+	give_call(false, 18);
+	switch_thread(7, false, 19);
+	switch_thread(7, true, 21);
+	give_exit(PID, 7, 22);
+	cr_expect(strstr(story, "waited") == NULL, "%s", story);
+	cr_expect(strstr(story, "T2 4 x0: =42@- +80@-\n") != NULL, "%s", story);
 }

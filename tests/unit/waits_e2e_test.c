@@ -21,6 +21,7 @@ struct pair {
 
 static struct told {
 	uint64_t count, kinds[HELD_ONCE + 1];
+	uint64_t begun, returned; // HELD_FILE
 	uint64_t timed_out, interrupted, cut, notes;
 	uint64_t ns, unknown_ns;
 	uint64_t many_ns, many_unknown_ns; // the same of waits with MANY parts and more
@@ -83,6 +84,13 @@ static void visit(void *context, const struct record *record)
 	told.notes += record->type == RECORD_NOTE;
 	if (record->type != RECORD_WAIT || record->flags & HELD_POSTED)
 		return;
+	if (wait->kind == HELD_FILE) {
+		told.begun += (record->flags & HELD_BEGUN) != 0;
+		told.returned += (record->flags & HELD_BEGUN) == 0;
+		cr_expect(ne(u64, wait->address, 0));
+		cr_expect(ne(u64, wait->made_at, 0));
+		return;
+	}
 	cr_assert(le(u32, wait->kind, HELD_ONCE));
 	told.count++;
 	told.kinds[wait->kind]++;
@@ -260,6 +268,16 @@ Test(waits_e2e, a_cancelled_thread_leaves_nothing_behind)
 {
 	run_both("cancel");
 	cr_expect(ge(u64, told.kinds[HELD_MUTEX], 1));
+}
+
+Test(waits_e2e, a_call_that_waits_for_a_disk_is_told_as_it_begins_and_as_it_returns)
+{
+	run_both("files");
+	cr_expect(ge(u64, told.begun, 9));
+	// The cancelled one does not return.
+	cr_expect(ge(u64, told.begun, told.returned));
+	cr_expect(le(u64, told.begun, told.returned + 1));
+	cr_expect(lt(u64, told.begun, 5000), "calls that return at once are told now and then");
 }
 
 Test(waits_e2e, a_handler_may_jump_out_of_a_wait)

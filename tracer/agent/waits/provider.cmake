@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 agent_provider(waits
   HOOKS
+    waits_files.c
     waits_hooks.c
     waits_made.c
     waits_next.c

@@ -23,6 +23,7 @@
 #define PARTS_MAX (WAITS_HISTORY + 2 + FOLDED_OWNERS)
 #define FOLD      (WAITS_HISTORY / 2) // entries that are summed up at once
 #define CUT_SHARE 0.1                 // of what is summed up, of which nobody is known
+#define QUICK     64
 #define MANY      64 // waits of a thread, from which on it is worth to know it by its ops
 
 enum did {
@@ -48,6 +49,7 @@ static bool cut;            // a history was too short: atomic
 static __thread struct {
 	uint32_t epoch, tid;
 	uint32_t told;
+	uint32_t quick;  // calls for a disk in a row that did not wait, up to QUICK; then all
 	uint16_t inside; // the place where it waits, and one; 0: nowhere
 } own __attribute__((tls_model("initial-exec")));
 
@@ -61,6 +63,7 @@ static __attribute__((noinline)) void renew(void)
 	own.epoch = __atomic_load_n(&waits.epoch, __ATOMIC_RELAXED);
 	own.tid = (uint32_t)syscall(SYS_gettid);
 	own.told = 0;
+	own.quick = 0;
 	own.inside = 0;
 }
 
@@ -460,7 +463,8 @@ static void write_record(struct lane *lane, const struct wait *w, uint64_t end_n
 	record->head.time_ns = end_ns;
 	record->begin_ns = w->begin_ns;
 	record->address = (uint64_t)(uintptr_t)w->address;
-	record->made_at = made_at(w->address);
+	record->made_at =
+		w->kind == HELD_FILE ? (uint64_t)(uintptr_t)w->caller : made_at(w->address);
 	record->kind = w->kind;
 	record->count = parts->count;
 	memcpy(record + 1, parts->part, bytes);
@@ -535,6 +539,52 @@ void waits_signal(uint32_t to, uint16_t flags)
 		write_record(lane, &wait, wait.begin_ns, flags | HELD_POSTED, &parts);
 		op_give_lane();
 	}
+	errno = error;
+}
+
+static void tell_file(const struct wait *w, uint64_t time_ns, uint16_t flags)
+{
+	const struct parts none = { .count = 0 };
+	struct lane *lane = take_lane();
+
+	if (!lane)
+		return;
+	write_record(lane, w, time_ns, flags, &none);
+	op_give_lane();
+}
+
+// What returns at once, as where files are in memory, is reported now and then.
+static bool is_quick(void)
+{
+	return own.quick >= QUICK && ++own.quick % QUICK != 0;
+}
+
+bool waits_file_begin(struct wait *w, const void *function, const void *caller)
+{
+	int error = errno;
+
+	if (!waits_are_told())
+		return false;
+	waits_tid();
+	if (is_quick())
+		return false;
+	*w = (struct wait){
+		.address = function, .caller = caller, .begin_ns = clock_now_ns(), .kind = HELD_FILE
+	};
+	tell_file(w, w->begin_ns, HELD_BEGUN);
+	errno = error;
+	return true;
+}
+
+void waits_file_end(const struct wait *w)
+{
+	int error = errno;
+	uint64_t end_ns = clock_now_ns();
+
+	waits_tid();
+	own.quick = end_ns - w->begin_ns >= WAITS_LEAST_NS ? 0 : own.quick + (own.quick < QUICK);
+	if (agent->on)
+		tell_file(w, end_ns, 0);
 	errno = error;
 }
 

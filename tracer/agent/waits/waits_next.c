@@ -30,13 +30,7 @@ extern int __pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t
 
 static __thread bool looking __attribute__((tls_model("initial-exec")));
 
-static int waits_no_semaphore(void)
-{
-	errno = ENOSYS;
-	return -1;
-}
-
-static int waits_no_signal(void)
+static int waits_no_call(void)
 {
 	errno = ENOSYS;
 	return -1;

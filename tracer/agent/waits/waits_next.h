@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that waits_hooks.c and waits_sync.c stand in front of: those that would be called
+ * The functions that waits_hooks.c, waits_sync.c, waits_signals.c and waits_files.c stand in front
+ * of: those that would be called
  * without us, found when the first of them is called.
  *
  * Each pointer leads at first to a function that looks; where nobody has the function, that answers
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/types.h>
 #include <time.h>
 
 /* X(name, by which other name libc has it, or NULL, what a call gives if nobody has it, parameters,
@@ -45,11 +47,11 @@
 	  (c, m, k, t))                                                                            \
 	X(pthread_cond_signal, NULL, 0, (pthread_cond_t *c), (c))                                   \
 	X(pthread_cond_broadcast, NULL, 0, (pthread_cond_t *c), (c))                                \
-	X(sem_wait, NULL, waits_no_semaphore(), (sem_t *s), (s))                                    \
-	X(sem_timedwait, NULL, waits_no_semaphore(), (sem_t *s, const struct timespec *t), (s, t))  \
-	X(sem_clockwait, NULL, waits_no_semaphore(),                                                \
+	X(sem_wait, NULL, waits_no_call(), (sem_t *s), (s))                                    \
+	X(sem_timedwait, NULL, waits_no_call(), (sem_t *s, const struct timespec *t), (s, t))  \
+	X(sem_clockwait, NULL, waits_no_call(),                                                \
 	  (sem_t *s, clockid_t c, const struct timespec *t), (s, c, t))                            \
-	X(sem_post, NULL, waits_no_semaphore(), (sem_t *s), (s))                                    \
+	X(sem_post, NULL, waits_no_call(), (sem_t *s), (s))                                    \
 	X(pthread_barrier_wait, NULL, ENOSYS, (pthread_barrier_t *b), (b))                          \
 	X(pthread_join, NULL, ENOSYS, (pthread_t t, void **r), (t, r))                              \
 	X(pthread_timedjoin_np, NULL, ENOSYS, (pthread_t t, void **r, const struct timespec *a),    \
@@ -66,10 +68,10 @@
 	  (c, a))                                                                                  \
 	X(pthread_barrier_init, NULL, ENOSYS,                                                       \
 	  (pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n), (b, a, n))           \
-	X(sem_init, NULL, waits_no_semaphore(), (sem_t *s, int shared, unsigned value),             \
+	X(sem_init, NULL, waits_no_call(), (sem_t *s, int shared, unsigned value),             \
 	  (s, shared, value))                                                                      \
-	X(kill, NULL, waits_no_signal(), (pid_t to, int number), (to, number))                      \
-	X(sigqueue, NULL, waits_no_signal(), (pid_t to, int number, union sigval value),            \
+	X(kill, NULL, waits_no_call(), (pid_t to, int number), (to, number))                      \
+	X(sigqueue, NULL, waits_no_call(), (pid_t to, int number, union sigval value),            \
 	  (to, number, value))                                                                     \
 	X(tgkill, NULL, (int)syscall(SYS_tgkill, process, to, number),                              \
 	  (pid_t process, pid_t to, int number), (process, to, number))                            \
@@ -77,7 +79,14 @@
 	X(pthread_sigqueue, NULL, ENOSYS, (pthread_t to, int number, union sigval value),           \
 	  (to, number, value))                                                                     \
 	X(pidfd_send_signal, NULL, (int)syscall(SYS_pidfd_send_signal, to, number, info, flags),    \
-	  (int to, int number, siginfo_t *info, unsigned flags), (to, number, info, flags))
+	  (int to, int number, siginfo_t *info, unsigned flags), (to, number, info, flags))        \
+	X(fsync, NULL, waits_no_call(), (int fd), (fd))                                             \
+	X(fdatasync, NULL, waits_no_call(), (int fd), (fd))                                         \
+	X(syncfs, NULL, waits_no_call(), (int fd), (fd))                                            \
+	X(sync_file_range, NULL, waits_no_call(),                                                   \
+	  (int fd, off64_t from, off64_t bytes, unsigned flags), (fd, from, bytes, flags))          \
+	X(msync, NULL, waits_no_call(), (void *address, size_t bytes, int flags),                   \
+	  (address, bytes, flags))
 // clang-format on
 
 struct waits_next {
