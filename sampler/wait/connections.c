@@ -15,7 +15,8 @@
 #define FRESH_NS  (100 * NS_PER_MS)
 #define TABLE_MAX (1u << 20) // bytes of a file; the rest is left out
 
-#define SYN_SENT  2 // TCP_SYN_SENT of the kernel: its other end may be yet to come
+#define SYN_SENT  2  // TCP_SYN_SENT of the kernel: its other end may be yet to come
+#define LISTEN    10 // TCP_LISTEN
 
 struct connection {
 	char local[48], remote[48]; // "0100007F:1F90", as the kernel writes them
@@ -46,6 +47,16 @@ void connections_free(struct connections *c)
 	free(c);
 }
 
+// An IPv4 address that the kernel writes as an IPv6 one is written as the other end has it.
+static void unmap(char *end)
+{
+	static const char mapped[] = "0000000000000000FFFF0000";
+	size_t length = sizeof(mapped) - 1;
+
+	if (strncmp(end, mapped, length) == 0 && strcspn(end, ":") == length + 8)
+		memmove(end, end + length, strlen(end + length) + 1);
+}
+
 void connections_add(struct connections *c, const char *text)
 {
 	for (const char *line = text, *end; line; line = end ? end + 1 : NULL) {
@@ -58,6 +69,8 @@ void connections_add(struct connections *c, const char *text)
 			continue;
 		if (!array_reserve(&c->known, &c->capacity, c->count + 1))
 			return;
+		unmap(new.local);
+		unmap(new.remote);
 		new.inode = inode;
 		c->known[c->count++] = new;
 	}
@@ -70,6 +83,25 @@ static int compare(const void *a, const void *b)
 	int local = strcmp(x->local, y->local);
 
 	return local ? local : strcmp(x->remote, y->remote);
+}
+
+// The socket that listens for connections to LOCAL; 0: none of the namespace does.
+static uint64_t find_listener(const struct connections *c, const char *local)
+{
+	const char *port = strrchr(local, ':');
+	uint64_t any = 0;
+
+	for (size_t i = 0; port && i < c->count; i++) {
+		const struct connection *l = &c->known[i];
+		const char *own = strrchr(l->local, ':');
+		if (l->state != LISTEN || !own || strcmp(own, port) != 0)
+			continue;
+		if (strcmp(l->local, local) == 0)
+			return l->inode;
+		if (strspn(l->local, "0") == (size_t)(own - l->local))
+			any = l->inode;
+	}
+	return any;
 }
 
 uint64_t connections_find(struct connections *c, uint64_t inode, bool *settled)
@@ -90,7 +122,7 @@ uint64_t connections_find(struct connections *c, uint64_t inode, bool *settled)
 	const struct connection *found =
 		bsearch(&other, c->known, c->count, sizeof(*c->known), compare);
 	*settled = found ? found->inode != 0 : c->known[own].state != SYN_SENT;
-	return found ? found->inode : 0;
+	return !found ? 0 : found->inode ? found->inode : find_listener(c, other.local);
 }
 
 static void read_file(struct connections *c, uint32_t pid, const char *family)
@@ -118,17 +150,21 @@ static uint64_t network_of(uint32_t pid)
 	return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-uint64_t connections_peer(struct connections *c, uint32_t pid, uint64_t inode, uint64_t now_ns)
+uint64_t connections_peer(struct connections *c, uint32_t pid, uint64_t inode, uint64_t now_ns,
+                          bool *known)
 {
 	uint64_t network = network_of(pid), peer;
 	bool same = c->read_ns && network && c->network == network;
 	bool settled = false;
 
+	*known = true;
 	if (same) {
 		peer = connections_find(c, inode, &settled);
+		*known = settled || peer;
 		if (settled || now_ns < c->read_ns + FRESH_NS)
 			return peer;
 	}
+	*known = true;
 	c->count = 0;
 	c->network = network;
 	c->read_ns = now_ns;

@@ -23,10 +23,12 @@ void connections_free(struct connections *c); /* NULL is fine */
 
 CLEANUP(connections, struct connections *, connections_free)
 
-/* The inode of the socket to which the socket INODE of the process PID is connected; 0: it is no
-   connected socket, or its other end is not in PID's network namespace. NOW_NS is CLOCK_MONOTONIC.
- */
-uint64_t connections_peer(struct connections *c, uint32_t pid, uint64_t inode, uint64_t now_ns);
+/* The inode of the socket to which the socket INODE of the process PID is connected, or until that
+   is accepted, of the one that listens for it; 0: it is no connected socket, or its other end is
+   not in PID's network namespace, or if *KNOWN is false, that is not known by now: the socket may
+   be younger than what was read. NOW_NS is CLOCK_MONOTONIC. */
+uint64_t connections_peer(struct connections *c, uint32_t pid, uint64_t inode, uint64_t now_ns,
+                          bool *known);
 
 /* Adds the lines of TEXT, which is such a file, to what is known. For tests. */
 void connections_add(struct connections *c, const char *text);

@@ -125,8 +125,9 @@ static int access_of(uint32_t pid, const char *fd)
 	return flags ? (int)strtoul(flags + strlen("flags:"), NULL, 8) & O_ACCMODE : -1;
 }
 
-// The inode at the other end of the Unix socket INODE; 0: it is none, or not connected.
-static uint64_t unix_peer(uint64_t inode)
+// Asks the kernel for what SHOW says of Unix sockets in STATES: of INODE, or with NLM_F_DUMP in
+// FLAGS of all. The descriptor for the answer; -1: there is none.
+static int ask_unix(uint16_t flags, uint32_t states, uint64_t inode, uint32_t show)
 {
 	cleanup_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
 	struct {
@@ -135,31 +136,86 @@ static uint64_t unix_peer(uint64_t inode)
 	} request = {
 		.head = { .nlmsg_len = sizeof(request),
 		          .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-		          .nlmsg_flags = NLM_F_REQUEST },
+		          .nlmsg_flags = NLM_F_REQUEST | flags },
 		.ask = { .sdiag_family = AF_UNIX,
-		         .udiag_states = UINT32_MAX,
+		         .udiag_states = states,
 		         .udiag_ino = (uint32_t)inode,
-		         .udiag_show = UDIAG_SHOW_PEER,
+		         .udiag_show = show,
 		         .udiag_cookie = { UINT32_MAX, UINT32_MAX } },
 	};
+
+	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0)
+		return -1;
+	return steal_fd(&fd);
+}
+
+// False: INODE is no Unix socket. *PEER is the one at its other end; 0: it is not connected, or
+// that is not accepted yet.
+static bool unix_peer(uint64_t inode, uint64_t *peer)
+{
+	cleanup_close int fd = ask_unix(0, UINT32_MAX, inode, UDIAG_SHOW_PEER);
 	union {
 		struct nlmsghdr head;
 		char bytes[1024];
 	} answer;
 
-	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0)
-		return 0;
+	*peer = 0;
+	if (fd < 0)
+		return false;
 	ssize_t size = recv(fd, &answer, sizeof(answer), 0);
 	const size_t body = NLMSG_LENGTH(sizeof(struct unix_diag_msg));
 	if (size < (ssize_t)body || answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY ||
 	    answer.head.nlmsg_len > (size_t)size || answer.head.nlmsg_len < body)
-		return 0;
+		return false;
 	const struct unix_diag_msg *message = NLMSG_DATA(&answer.head);
 	int left = (int)(answer.head.nlmsg_len - body);
 	for (const struct rtattr *a = (const struct rtattr *)(message + 1); RTA_OK(a, left);
 	     a = RTA_NEXT(a, left))
 		if (a->rta_type == UNIX_DIAG_PEER && RTA_PAYLOAD(a) >= sizeof(uint32_t))
-			return *(const uint32_t *)RTA_DATA(a);
+			*peer = *(const uint32_t *)RTA_DATA(a);
+	return true;
+}
+
+#define LISTEN 10 // TCP_LISTEN, which Unix sockets have, too
+
+// Whether INODE is among those that have connected to HEAD's socket, and are not accepted.
+static bool is_pending(const struct nlmsghdr *head, uint64_t inode)
+{
+	const struct unix_diag_msg *message = NLMSG_DATA(head);
+	int left = (int)(head->nlmsg_len - NLMSG_LENGTH(sizeof(*message)));
+
+	for (const struct rtattr *a = (const struct rtattr *)(message + 1); RTA_OK(a, left);
+	     a = RTA_NEXT(a, left)) {
+		const uint32_t *inodes = RTA_DATA(a);
+		for (size_t i = 0;
+		     a->rta_type == UNIX_DIAG_ICONS && i < RTA_PAYLOAD(a) / sizeof(*inodes); i++)
+			if (inodes[i] == (uint32_t)inode)
+				return true;
+	}
+	return false;
+}
+
+// The Unix socket to which INODE has connected, and that has not accepted it; 0: there is none.
+static uint64_t unix_listener(uint64_t inode)
+{
+	cleanup_close int fd = ask_unix(NLM_F_DUMP, 1u << LISTEN, 0, UDIAG_SHOW_ICONS);
+	union {
+		struct nlmsghdr head;
+		char bytes[16384];
+	} answer;
+	ssize_t size;
+
+	while (fd >= 0 && (size = recv(fd, &answer, sizeof(answer), 0)) > 0) {
+		int left = (int)size;
+		for (const struct nlmsghdr *head = &answer.head; NLMSG_OK(head, (unsigned)left);
+		     head = NLMSG_NEXT(head, left)) {
+			if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY ||
+			    head->nlmsg_len < NLMSG_LENGTH(sizeof(struct unix_diag_msg)))
+				return 0; // the end, or an error
+			if (is_pending(head, inode))
+				return ((const struct unix_diag_msg *)NLMSG_DATA(head))->udiag_ino;
+		}
+	}
 	return 0;
 }
 
@@ -245,20 +301,23 @@ static bool find_holders(const struct peers *p, const struct search *search)
 	return own;
 }
 
-static uint64_t tcp_peer(struct peers *p, uint32_t pid, uint64_t inode, uint64_t now_ns)
+static uint64_t tcp_peer(struct peers *p, uint32_t pid, uint64_t inode, uint64_t now_ns,
+                         bool *known)
 {
 	if (!p->connections && !(p->connections = connections_new()))
 		return 0;
-	return connections_peer(p->connections, pid, inode, now_ns);
+	return connections_peer(p->connections, pid, inode, now_ns, known);
 }
 
+// False: FD leads to no pipe or socket, or if *KNOWN is false, it is not known where it does.
 static bool look(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_each *each,
-                 void *context, struct peer_end *end)
+                 void *context, struct peer_end *end, bool *known)
 {
 	char name[16];
 	struct search search = { .pid = pid, .end = end };
 	uint64_t inode = 0;
 
+	*known = true;
 	snprintf(name, sizeof(name), "%d", fd);
 	search.kind = kind_of(pid, name, &inode);
 	if (search.kind == END_NONE)
@@ -266,8 +325,12 @@ static bool look(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_e
 	end->inode = inode;
 	if (search.kind == END_PIPE)
 		search.access = access_of(pid, name);
-	else if (!(end->inode = unix_peer(inode)))
-		end->inode = tcp_peer(p, pid, inode, now_ns);
+	else if (!unix_peer(inode, &end->inode))
+		end->inode = tcp_peer(p, pid, inode, now_ns, known);
+	else if (!end->inode)
+		end->inode = unix_listener(inode);
+	if (!*known)
+		return false;
 	bool own = find_holders(p, &search);
 	if (end->inode && gather_again(p, end->count || own, now_ns, each, context))
 		own = find_holders(p, &search);
@@ -297,9 +360,15 @@ static bool find_one(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, pee
 				*end = oldest->end;
 			return same && oldest->found;
 		}
-		*oldest = (struct entry){ .pid = pid, .fd = fd, .seen_ns = now_ns };
-		oldest->found = look(p, pid, fd, now_ns, each, context, &oldest->end);
+		struct entry new = { .pid = pid, .fd = fd, .seen_ns = now_ns };
+		bool known;
+		new.found = look(p, pid, fd, now_ns, each, context, &new.end, &known);
 		allowance_end(&p->allowance);
+		if (!known && !same)
+			return false;
+		// A client that connects anew for each request mostly does so to the same server.
+		if (known)
+			*oldest = new;
 	}
 	*end = oldest->end;
 	return oldest->found;

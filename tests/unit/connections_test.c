@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/wait/connections.h"
+
+#include "base/clock.h"
 #include "tests/support/expect.h"
 
 #include <netinet/in.h>
@@ -60,6 +62,45 @@ Test(connections, what_is_not_accepted_or_connecting_may_find_its_end_later)
 	cr_expect(!settled);
 }
 
+// Up to then whoever listens is to serve it.
+Test(connections, what_is_not_accepted_is_of_who_listens)
+{
+	static const struct {
+		const char *listener;
+		uint64_t found;
+	} rows[] = {
+		{ ROW("0100007F:1F90", "00000000:0000", "0A", "10"), 10 },
+		{ ROW("00000000:1F90", "00000000:0000", "0A", "10"), 10 },
+		{ ROW("00000000000000000000000000000000:1F90",
+		      "00000000000000000000000000000000:0000", "0A", "10"),
+		  10 },
+		{ ROW("0200007F:1F90", "00000000:0000", "0A", "10"), 0 },
+		{ ROW("00000000:1F91", "00000000:0000", "0A", "10"), 0 },
+		{ ROW("0100007F:1F90", "00000000:0000", "01", "10"), 0 },
+	};
+	char text[1024];
+	bool settled;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(text, sizeof(text), "%s%s%s",
+		         ROW("0100007F:C350", "0100007F:1F90", "01", "12"),
+		         ROW("0100007F:1F90", "0100007F:C350", "01", "0"), rows[i].listener);
+		cr_expect(eq(u64, find(text, 12, &settled), rows[i].found), "%zu", i);
+		cr_expect(!settled);
+	}
+}
+
+Test(connections, an_ipv4_connection_to_an_ipv6_socket_has_two_ends)
+{
+	static const char text[] = ROW("0100007F:C350", "0100007F:1F90", "01", "12")
+		ROW("0000000000000000FFFF00000100007F:1F90",
+	            "0000000000000000FFFF00000100007F:C350", "01", "11");
+	bool settled;
+
+	cr_expect(eq(u64, find(text, 12, &settled), 11));
+	cr_expect(eq(u64, find(text, 11, &settled), 12));
+}
+
 Test(connections, lines_that_are_damaged_are_left_out)
 {
 	static const char *const texts[] = { "",
@@ -108,18 +149,31 @@ Test(connections, the_kernel_s_own_tables_are_read)
 
 	for (size_t i = 0; i < 2; i++) {
 		cleanup(connections) struct connections *c = connections_new();
-		int ends[2];
+		int ends[2], young[2];
+		bool known = false;
 		connect_pair(families[i], ends);
 		if (ends[0] < 0 && families[i] == AF_INET6) // a machine may have none
 			continue;
 		cr_expect(ends[0] >= 0);
 		uint32_t pid = (uint32_t)getpid();
-		cr_expect(
-			eq(u64, connections_peer(c, pid, inode_of(ends[0]), 1), inode_of(ends[1])));
+		cr_expect(eq(u64, connections_peer(c, pid, inode_of(ends[0]), 1, &known),
+		             inode_of(ends[1])));
 		// It is known: the files are not read again, soon or late.
-		cr_expect(eq(u64, connections_peer(c, pid, inode_of(ends[1]), UINT64_MAX / 2),
+		cr_expect(eq(u64,
+		             connections_peer(c, pid, inode_of(ends[1]), UINT64_MAX / 2, &known),
 		             inode_of(ends[0])));
-		close(ends[0]);
-		close(ends[1]);
+		cr_expect(known);
+		// A younger one is not known until they are, which is not at once.
+		connect_pair(families[i], young);
+		cr_assert(young[0] >= 0);
+		cr_expect(eq(u64, connections_peer(c, pid, inode_of(young[0]), 2, &known), 0));
+		cr_expect(!known);
+		cr_expect(eq(u64, connections_peer(c, pid, inode_of(young[0]), NS_PER_SEC, &known),
+		             inode_of(young[1])));
+		cr_expect(known);
+		for (int k = 0; k < 2; k++) {
+			close(ends[k]);
+			close(young[k]);
+		}
 	}
 }
