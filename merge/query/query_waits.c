@@ -122,10 +122,11 @@ static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, boo
 	side->line = (int)own->line;
 }
 
-// What the user's Python code has called of others' in which NODE's thread waits.
+// What the user's Python code has called of others' in which NODE's thread waits; where it has none
+// of the user's, as the threads that feed queues, what that one waits in.
 static const char *python_within(const struct profile *p, uint32_t node)
 {
-	const char *found = NULL;
+	const char *found = NULL, *innermost = NULL;
 
 	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
 		const struct location *l = profile_location(p, profile_node(p, node)->location);
@@ -134,8 +135,9 @@ static const char *python_within(const struct profile *p, uint32_t node)
 			return found;
 		if (l->kind == FRAME_PYTHON && place)
 			found = profile_string(p, place->function);
+		innermost = innermost ? innermost : found;
 	}
-	return NULL;
+	return innermost;
 }
 
 // CPython makes its locks of semaphores, or of mutexes and conditions.

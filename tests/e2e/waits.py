@@ -331,6 +331,15 @@ class Waits(Case):
                 with open(PYTHON, encoding="utf-8") as source:
                     self.assertIn("# wanted", source.readlines()[int(most["waiter_line"]) - 1])
 
+    def test_a_thread_of_a_library_waits_in_a_function_of_that(self):
+        """That which feeds a queue of multiprocessing waits for items, and for no lock that is held."""
+        result, rows = self.python_waits("loader")
+        feeds = [row for row in rows if row["waiter"] == "Condition.wait" and
+                 row["resource"] == "Python lock"]
+        self.assertTrue(feeds, rows)
+        self.assertEqual({row["resource_within"] for row in feeds}, {"Condition.wait"})
+        self.assertNotIn("holds a Python lock", result.report)
+
     def test_the_line_that_holds_a_lock_of_python_is_named_first(self):
         """Waiting under a lock makes the others wait; that main joins them all is no news."""
         report = self.python_waits("locked_wait")[0].report
