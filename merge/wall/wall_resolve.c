@@ -392,25 +392,30 @@ static bool others_can_end(const struct raw *raw)
 	       ((raw->cause == METRIC_OFF_SLEEP || raw->cause == METRIC_OFF_NET) && raw->guess);
 }
 
-// The longest that H has been on CPUs between two waits since its first raw span.
-static uint64_t ran_since(const struct wall *w, const struct history *h)
+// H has been on CPUs for long enough between two waits since its first raw span to have told of
+// that. Who spins has thousands of spans: the last such time is looked for, and counts until the
+// first span is later.
+static bool has_run(const struct wall *w, struct history *h)
 {
-	uint64_t ns = 0, most_ns = 0;
+	uint64_t ns = h->state == THREAD_RUNS ? w->now_ns - min_ns(h->since_ns, w->now_ns) : 0;
 
-	for (size_t i = 1; i < h->raw.count; i++) {
+	if (ns >= TELLING_NS ||
+	    (h->raw.count && h->ran_from_ns >= deque_at(&h->raw, struct raw, 0)->to_ns))
+		return true;
+	for (size_t i = h->raw.count; i-- > 1;) {
 		const struct raw *raw = deque_at(&h->raw, struct raw, i);
 		ns = raw->state == THREAD_BLOCKED ? 0 : ns;
 		ns += raw->state == THREAD_RUNS ? raw->to_ns - raw->from_ns : 0;
-		most_ns = max_ns(most_ns, ns);
+		if (ns < TELLING_NS)
+			continue;
+		h->ran_from_ns = raw->from_ns;
+		return true;
 	}
-	ns = h->state == THREAD_BLOCKED ? 0 : ns;
-	ns += h->state == THREAD_RUNS ? w->now_ns - min_ns(h->since_ns, w->now_ns) : 0;
-	return max_ns(most_ns, ns);
+	return false;
 }
 
 // What a thread waited for is told by itself, once it runs again, for which it may lack a CPU.
-static bool may_be_told(const struct wall *w, const struct history *h, uint64_t to_ns,
-                        enum metric cause)
+static bool may_be_told(const struct wall *w, struct history *h, uint64_t to_ns, enum metric cause)
 {
 	uint64_t age = w->now_ns - min_ns(to_ns, w->now_ns);
 	const struct process *p = wall_find_process(w, h->process);
@@ -418,17 +423,16 @@ static bool may_be_told(const struct wall *w, const struct history *h, uint64_t 
 	if (age < LAG_NS)
 		return true;
 	return p && p->tells_waits && cause == METRIC_OFF_LOCK && !h->ended && age < PATIENCE_NS &&
-	       ran_since(w, h) < TELLING_NS;
+	       !has_run(w, h);
 }
 
 // The process of H ended in its wait RAW, which was told of no more: nobody ended it.
-static bool is_killed(const struct wall *w, const struct history *h, const struct raw *raw)
+static bool is_killed(const struct wall *w, struct history *h, const struct raw *raw)
 {
 	const struct process *p = wall_find_process(w, h->process);
 
 	return raw->cause == METRIC_OFF_LOCK && h != w->root && h->ended && p && !p->live &&
-	       deque_last(&h->raw, struct raw)->to_ns == h->ended_ns &&
-	       ran_since(w, h) < TELLING_NS;
+	       deque_last(&h->raw, struct raw)->to_ns == h->ended_ns && !has_run(w, h);
 }
 
 // Resolves RAW, or its first part, and cuts it to that. False: who is waited for is not known yet.

@@ -182,8 +182,9 @@ struct history {
 	bool ended;
 	uint64_t ended_ns;
 	uint64_t resolved_ns, folded_ns;
-	struct deque raw;            /* struct raw */
-	struct deque pieces;         /* struct piece */
+	uint64_t ran_from_ns; /* of wall_resolve.c: when a time began in which it ran for long */
+	struct deque raw;     /* struct raw */
+	struct deque pieces;  /* struct piece */
 	struct deque samples, waits; /* struct place */
 	struct deque edges;          /* struct edge_times */
 	struct deque shares;         /* struct wall_share */

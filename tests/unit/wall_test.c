@@ -1168,6 +1168,37 @@ Test(wall, a_wait_that_nobody_has_seen_is_for_any_that_its_thread_waits_for)
 	}
 }
 
+// Thread 1 has waited for thread 2, which is blocked for long, so that this is not resolved; and
+// then it yields its CPU all the time, as ranks of MPI do that share CPUs. Looking at all of that
+// for each of it would take minutes.
+Test(wall, a_thread_that_yields_all_the_time_costs_little, .timeout = 30)
+{
+	const uint64_t short_ns = 2 * NS_PER_US;
+	struct wall_share share = { .thread = 2 };
+
+	begin_two_processes();
+	change(2, now, THREAD_RUNS, THREAD_BLOCKED);
+	uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	share.until_ns = now += 10 * MS;
+	wall_wait(wall, &(struct wall_wait){ .thread = 1,
+	                                     .from_ns = begin,
+	                                     .to_ns = now,
+	                                     .kind = HELD_MUTEX,
+	                                     .shares = &share,
+	                                     .count = 1 });
+	change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+	for (uint32_t i = 0; i < 450000; i++) {
+		const enum thread_state states[] = { THREAD_RUNS, THREAD_READY };
+		now += short_ns;
+		change(1, now - short_ns, states[i % 2], states[(i + 1) % 2]);
+	}
+	wall_finish(wall, now);
+	cr_expect(wall_is_whole(wall));
+	cr_expect(epsilon_eq(dbl, (double)wall_busy(wall)->ns[1] / MS, 450, 5));
+	wall_free(wall);
+}
+
 // Thread 2 waits for a client and for a disk in turns, of which few have stacks: it is not where it
 // waits for the other.
 Test(wall, a_wait_without_a_stack_is_where_its_thread_waited_for_the_same)
