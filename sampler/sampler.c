@@ -349,6 +349,7 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 
 static void update_status(struct sampler *s)
 {
+	s->status.records = tracker_events(s->tracker);
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
 	s->status.handlers_ns = handlers_ns(s);
 	s->status.unseen_threads = unseen_threads(s);

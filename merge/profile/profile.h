@@ -47,7 +47,7 @@ struct run {
 	bool kernel_stacks;
 	bool off_cpu_exact;
 	uint32_t frequency_hz;
-	uint64_t samples, lost, truncated, joined, guessed;
+	uint64_t samples, lost /* of them, an estimate */, truncated, joined, guessed;
 	uint64_t target_cpu_ns;    /* user + system of the target, by wait4 */
 	uint64_t collector_cpu_ns; /* of bottleneck itself while the target ran */
 	uint64_t handlers_ns;      /* of the target's time: by handlers of samples, exact */

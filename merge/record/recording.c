@@ -467,7 +467,7 @@ static void take_sampler_facts(struct recording *r)
 	run->frequency_hz = status->self_samples * 2 > status->samples ? r->options.frequency_hz
 	                                                               : status->frequency_hz;
 	run->samples = status->samples;
-	run->lost = status->lost;
+	run->lost = sampler_lost_samples(status);
 	run->truncated = status->truncated;
 	run->joined = status->joined;
 	run->guessed = status->guessed;

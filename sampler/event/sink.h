@@ -62,6 +62,7 @@ struct sampler_status {
 	uint64_t handlers_ns; /* of the target's time, taken by handlers of ticks within it */
 	uint64_t samples;     /* on-CPU samples delivered */
 	uint64_t self_samples;     /* those of them that the agents took, on rungs 1 and 2 */
+	uint64_t records;          /* that have come, samples or not */
 	uint64_t lost;             /* records lost, samples or not, by the kernel and the agent */
 	uint64_t truncated;        /* those of the samples with missing callers */
 	uint64_t joined;           /* stacks completed from memory */
@@ -79,3 +80,12 @@ struct sampler_status {
 	char unseen_name[64];      /* the first one of them */
 	struct absences absences; /* of the agent; processes that ran for long enough */
 };
+
+/* How many of the lost records were samples: the kernel does not tell, and where threads switch
+   often there are hundreds of times as many of other kinds. As many as of those that have come. */
+static inline uint64_t sampler_lost_samples(const struct sampler_status *s)
+{
+	double share = s->records ? (double)s->samples / (double)s->records : 1;
+
+	return (uint64_t)((double)s->lost * (share < 1 ? share : 1) + 0.5);
+}

@@ -589,6 +589,23 @@ Test(sampler, forget_the_unreadable_program)
 	cr_expect(ne(int, access(UNREADABLE, F_OK), 0));
 }
 
+Test(sampler, of_lost_records_as_many_are_samples_as_of_those_that_came)
+{
+	static const struct {
+		struct sampler_status status;
+		uint64_t samples;
+	} rows[] = {
+		{ { .lost = 27000, .records = 900000, .samples = 2000 }, 60 },
+		{ { .lost = 30, .records = 100, .samples = 100 }, 30 },
+		{ { .lost = 7 }, 7 }, // nothing has come
+		{ { .records = 100, .samples = 50 }, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		cr_expect(eq(u64, sampler_lost_samples(&rows[i].status), rows[i].samples), "%zu",
+		          i);
+}
+
 Test(sampler, a_collector_that_cannot_keep_up_counts_what_it_lost_and_lowers_the_rate)
 {
 	static const struct sampler_options fast = { .off_cpu = true,
@@ -599,6 +616,9 @@ Test(sampler, a_collector_that_cannot_keep_up_counts_what_it_lost_and_lowers_the
 	delay_cpu_ns = 1200 * MS; // of 1800
 	record_with(argv, &fast);
 	cr_expect(gt(u64, seen.status.lost, 100));
+	cr_expect(gt(u64, seen.status.records, seen.status.samples));
+	cr_expect(gt(u64, sampler_lost_samples(&seen.status), 0));
+	cr_expect(lt(u64, sampler_lost_samples(&seen.status), seen.status.lost));
 	cr_expect(lt(u32, seen.status.frequency_hz, 10000));
 	cr_expect(gt(u64, seen.mark_ns[MARK_UNKNOWN], 0), "what was lost is marked");
 	// Lost switches make the clocks run on, so there is no upper bound.
