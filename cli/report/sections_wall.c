@@ -2,6 +2,8 @@
 // Wall time by owner: what the end of the run waited for, and who waited for whom.
 #include "cli/report/sections.h"
 
+#include "base/cleanup.h"
+#include "base/error.h"
 #include "base/metric.h"
 #include "base/record.h"
 #include "cli/report/place.h"
@@ -13,6 +15,7 @@
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,12 +303,12 @@ static void make_resource_name(const struct section *s, const void *data, struct
 }
 
 static const struct section_column wait_columns[] = {
-	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 1, 1, 1, 1 },
+	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 2, 1, 1, 1 },
 	  FIELD(struct wait_row, ns) },
-	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 2, 2, 2, 2 }, .width_min = WIDE,
+	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 0, 2, 2, 2 }, .width_min = WIDE,
 	  FIELD(struct wait_row, ns) },
-	{ "wall_ns", .heading = "of wall time", .type = CELL_NS, .at = { 0, 3, 3, 3 },
-	  FIELD(struct wait_row, wall_ns) },
+	{ "wall_ns", .heading = "wall", .page_heading = "of wall time", .type = CELL_NS,
+	  .at = { 1, 3, 3, 3 }, FIELD(struct wait_row, wall_ns) },
 	{ "waits", .heading = "waits", .type = CELL_COUNT, .at = { 3, 4, 4, 4 },
 	  FIELD(struct wait_row, count) },
 	{ "median_ns", .heading = "median", .type = CELL_NS, .form = FORM_OWN, .at = { 4, 5, 5, 5 },
@@ -366,6 +369,38 @@ int section_wall_unknown(struct report *r, const char **why, struct error *err)
 	return 0;
 }
 
+static int compare_waits(const void *a, const void *b)
+{
+	const struct wait_row *left = *(const struct wait_row *const *)a;
+	const struct wait_row *right = *(const struct wait_row *const *)b;
+
+	if (left->wall_ns != right->wall_ns)
+		return left->wall_ns < right->wall_ns ? 1 : -1;
+	if (left->ns != right->ns)
+		return left->ns < right->ns ? 1 : -1;
+	return left < right ? -1 : left > right;
+}
+
+// What the end of the run waited for comes first: most threads of a server wait longer for work,
+// and nobody waits for them meanwhile.
+static int put_wait_rows(struct report *r, struct section *s, const struct wait_rows *waits,
+                         struct error *err)
+{
+	cleanup_free const struct wait_row **rows = calloc(waits->count + 1, sizeof(*rows));
+
+	if (!rows)
+		return error_set(err, ENOMEM, "could not sort waits");
+	for (size_t i = 0; i < waits->count; i++)
+		rows[i] = &waits->rows[i];
+	if (r->reader == READER_TEXT)
+		qsort(rows, waits->count, sizeof(const struct wait_row *), compare_waits);
+	for (size_t i = 0; i < waits->count; i++)
+		if (is_for_program(r) || (double)rows[i]->ns >= WAITS_SHARE * (double)waits->ns ||
+		    (double)rows[i]->wall_ns >= WAITS_SHARE * (double)waits->wall_ns)
+			section_row(s, rows[i]);
+	return 0;
+}
+
 struct section *section_waits(struct report *r, struct error *err)
 {
 	const char *unknown;
@@ -393,10 +428,8 @@ struct section *section_waits(struct report *r, struct error *err)
 		                   of_all ? "of the whole run" : "");
 	s->all = s->unit_ns = waits->ns;
 	SECTION_COLUMNS(s, wait_columns);
-	for (size_t i = 0; i < waits->count; i++)
-		if (is_for_program(r) ||
-		    (double)waits->rows[i].ns >= WAITS_SHARE * (double)waits->ns)
-			section_row(s, &waits->rows[i]);
+	if (put_wait_rows(r, s, waits, err) < 0)
+		return NULL;
 	s->shown = waits->count || !page;
 	if (!waits->count && unknown)
 		section_say(s, "Who waited for whom is not known %s.", unknown);

@@ -145,6 +145,34 @@ Test(sections_wall, waits_say_that_they_are_of_the_whole_run_where_no_time_is_kn
 	cr_expect(strstr(text, "> on CPUs at once: nothing 5.0 %, one thread") != NULL, "%s", text);
 }
 
+// The idle threads of a server wait longest, and nobody for them.
+Test(sections_wall, waits_that_the_run_waited_for_come_first_on_a_terminal)
+{
+	struct wait_row rows[] = {
+		{ .waiter = { .function = "idle", .threads = 9 }, .ns = MS(9000), .count = 3 },
+		{ .waiter = { .function = "rare", .threads = 1 },
+		  .ns = MS(50),
+		  .wall_ns = MS(50),
+		  .count = 1 },
+		{ .waiter = { .function = "locked", .threads = 1 },
+		  .ns = MS(600),
+		  .wall_ns = MS(600),
+		  .count = 1 },
+	};
+	struct profile *p = convoy();
+
+	p->waits.rows = rows;
+	p->waits.count = 3;
+	p->waits.ns = MS(9650);
+	const char *text = made_text(made_section(p, READER_TEXT, section_waits));
+	const char *idle = strstr(text, "idle"), *locked = strstr(text, "locked"),
+		   *rare = strstr(text, "rare");
+	cr_expect(idle && rare && locked && locked < rare && rare < idle, "%s", text);
+	const struct section *sheet = made_section(p, READER_SHEET, section_waits);
+	cr_expect(eq(sz, sheet->row_count, 3));
+	cr_expect(eq(u64, sheet->rows[0].cells[0].count, MS(9000)), "programs have them by total");
+}
+
 Test(sections_wall, what_cannot_be_known_is_said_with_its_reason)
 {
 	struct profile *p = fake_profile();
