@@ -565,11 +565,45 @@ static void tell_state(const struct off_cpu *o, const struct thread *thread, uin
 		tell_span(o, off, next);
 }
 
+// An estimate of a wait does not lie where the wait was, but nearby.
+#define NEARBY_NS (20 * NS_PER_MS)
+
+// Where switches are estimates, a wait does not lie within the call that was reported: as much of
+// it as there was time in such calls is theirs. Nothing, if a look tells the same.
+static void give_called(struct off_cpu *o, struct thread *thread, uint64_t end_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+	struct span_event span = { .thread = thread->number,
+		                   .from_ns = s->since_ns,
+		                   .state = THREAD_BLOCKED,
+		                   .cause = s->called,
+		                   .next = THREAD_BLOCKED };
+	uint64_t ns = min_ns(s->called_ns, end_ns - s->since_ns);
+	struct off_cpu_interval interval = { s->since_ns, ns, s->called, false, false };
+
+	if (!s->out || s->preempted || !ns)
+		return;
+	if (s->since_ns > s->called_until_ns + NEARBY_NS) {
+		s->called_ns = 0;
+		return;
+	}
+	s->called_ns -= ns;
+	if (s->seen != SEEN_NOTHING && s->cause == s->called && s->seen_from_ns >= s->since_ns)
+		return;
+	thread->ns[s->called] += ns;
+	add_pending(s, &interval);
+	s->since_ns = span.to_ns = s->since_ns + ns;
+	if (o->options.span)
+		o->options.span(o->context, &span);
+}
+
 /* The present state ends; NEXT is another one, or THREAD_GONE: the same goes on no longer. */
 static void end_state(struct off_cpu *o, struct thread *thread, uint64_t end_ns,
                       enum thread_state next)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
+	if (s->called_ns)
+		give_called(o, thread, end_ns);
 	uint64_t length_ns = end_ns - s->since_ns, on_ns = s->out ? 0 : length_ns;
 	bool next_in = next == THREAD_GONE ? s->out : next == THREAD_RUNS;
 	enum metric cause = METRIC_OFF_RUNNABLE;
@@ -655,10 +689,15 @@ void off_cpu_call(struct off_cpu *o, struct thread *thread, enum metric cause,
 	s->call_frames[1] = frames[1];
 }
 
-void off_cpu_returned(struct off_cpu *o, struct thread *thread)
+void off_cpu_returned(struct off_cpu *o, struct thread *thread, uint64_t begin_ns, uint64_t end_ns)
 {
-	(void)o;
-	thread->off_cpu.call = METRIC_OFF_OTHER;
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	s->call = METRIC_OFF_OTHER;
+	if (!o->options.estimated)
+		return;
+	s->called_ns += end_ns - min_ns(begin_ns, end_ns);
+	s->called_until_ns = end_ns;
 }
 
 void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct frame *frames,

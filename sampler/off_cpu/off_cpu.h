@@ -84,8 +84,8 @@ void off_cpu_woken(struct off_cpu *o, struct thread *thread, uint64_t time_ns, u
 void off_cpu_call(struct off_cpu *o, struct thread *thread, enum metric cause,
                   const struct frame frames[2], uint64_t time_ns);
 
-/* It has returned from that. */
-void off_cpu_returned(struct off_cpu *o, struct thread *thread);
+/* It has returned from that, in which it was from BEGIN_NS to END_NS. */
+void off_cpu_returned(struct off_cpu *o, struct thread *thread, uint64_t begin_ns, uint64_t end_ns);
 
 /* A SAMPLE_SWITCH: the stack of the interval that begins now (it comes before or after the
    SWITCH record of the same switch). */

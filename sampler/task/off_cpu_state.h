@@ -50,6 +50,9 @@ struct off_cpu_state {
 	/* The last such call, and its caller; CALLED is what it waited for. */
 	struct frame call_frames[2];
 	enum metric called;
+	/* Where switches are estimates: the time in such calls that no wait has been put down to,
+	   and when the last one returned. */
+	uint64_t called_ns, called_until_ns;
 
 	enum seen seen;
 	bool has_frames;                      /* the stack could be read, not only the cause */

@@ -205,7 +205,7 @@ static void take_call(struct tracker *t, struct thread *thread, const struct eve
 	if (!thread || !t->off_cpu)
 		return;
 	if (!(from->flags & HELD_BEGUN)) {
-		off_cpu_returned(t->off_cpu, thread);
+		off_cpu_returned(t->off_cpu, thread, from->begin_ns, event->time_ns);
 		return;
 	}
 	int pid = (int)thread->process->pid;

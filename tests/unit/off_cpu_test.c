@@ -114,7 +114,7 @@ Test(off_cpu, a_wait_in_a_call_that_was_reported_has_its_cause_without_a_look)
 	in(10 * MS);
 	out(11 * MS);
 	in(15 * MS);
-	off_cpu_returned(o, &thread);
+	off_cpu_returned(o, &thread, 4 * MS, 15 * MS);
 	out(16 * MS);
 	in(21 * MS);
 	finish(0, 22 * MS);
@@ -122,6 +122,34 @@ Test(off_cpu, a_wait_in_a_call_that_was_reported_has_its_cause_without_a_look)
 	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], MS));
 	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 7 * MS));
 	cr_expect(eq(u64, handed_to(0xf), 7 * MS));
+}
+
+// An estimate has one wait where there were many, and may lie before the calls or behind them. What
+// it does not lie near is not theirs.
+Test(off_cpu, of_an_estimated_wait_as_much_is_in_calls_as_there_was_time_in_them)
+{
+	const struct frame frames[2] = { { 0xf, 1, FRAME_EXACT }, { 0xa, 1, FRAME_RETURN } };
+
+	start(false);
+	open_with((struct off_cpu_options){ .estimated = true });
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	for (uint64_t ms = 10; ms < 30; ms += 5) {
+		off_cpu_call(o, &thread, METRIC_OFF_FILE, frames, ms * MS);
+		off_cpu_returned(o, &thread, ms * MS, (ms + 3) * MS);
+	}
+	out(15 * MS);
+	look(20 * MS, PROBE_RUNNING, METRIC_OFF_RUNNABLE, 0);
+	in(35 * MS);
+	out(50 * MS);
+	in(60 * MS);
+	off_cpu_call(o, &thread, METRIC_OFF_FILE, frames, 61 * MS);
+	off_cpu_returned(o, &thread, 61 * MS, 66 * MS);
+	out(100 * MS);
+	in(120 * MS);
+	finish(0, 121 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_FILE], 12 * MS));
+	cr_expect(eq(u64, handed_to(0xf), 12 * MS));
 }
 
 // What is in such a call is known, so that it stands for nothing that is not.
@@ -140,7 +168,7 @@ Test(off_cpu, a_look_into_a_reported_call_takes_no_unknown_time)
 	out(102 * MS);
 	look(103 * MS, PROBE_STACK, METRIC_OFF_FILE, 0xb);
 	in(104 * MS);
-	off_cpu_returned(o, &thread);
+	off_cpu_returned(o, &thread, 101 * MS, 104 * MS);
 	finish(0, 105 * MS);
 	cr_expect(eq(u64, handed_to(0xb), 2 * MS));
 	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 50 * MS));
