@@ -102,6 +102,19 @@ static bool is_start(const struct activity_time *time)
 	                      ACTIVITY(IMPORT) | ACTIVITY(UNSEEN));
 }
 
+// What the run waited for while children slept or waited for others outside of it: not for their
+// start, but for what they are there for, as `sleep` in the loop of a script that polls.
+static uint64_t slept(const struct evidence *e)
+{
+	static const enum metric metrics[] = { METRIC_OFF_SLEEP, METRIC_OFF_NET };
+	uint64_t ns = 0;
+
+	for (size_t i = 0; !e->wall.ranks && i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		if (e->wall.ns[metrics[i]] > e->account.ns[metrics[i]])
+			ns += e->wall.ns[metrics[i]] - e->account.ns[metrics[i]];
+	return ns;
+}
+
 // NS less what children compute themselves, which who waits for them would have to do instead.
 static uint64_t without_work(const struct evidence *e, uint64_t ns)
 {
@@ -150,7 +163,8 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	if (!finding->row_count)
 		measure_doing(e, rule, finding);
 	const uint64_t all = evidence_doing(e, rule->doing, OWN) + waited_for_children(e, rule);
-	weigh(e, without_work(e, all), rule->doing, finding);
+	const uint64_t asleep = slept(e), awake = all > asleep ? all - asleep : 0;
+	weigh(e, without_work(e, awake), rule->doing, finding);
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
@@ -202,10 +216,11 @@ const struct rule rules_start[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .title = "starting processes",
-	  .formula = "time in fork(), exec() and their like, and waiting for children and "
-	             "pipes, less what the children compute themselves where that is most of "
-	             "their CPU time, as a share of the critical thread's time; only of 20 "
-	             "processes and more that live for less than 0.1 s on average",
+	  .formula =
+	          "time in fork(), exec() and their like, and waiting for children and "
+	          "pipes, less what the children sleep, and what they compute themselves where "
+	          "that is most of their CPU time, as a share of the critical thread's time; only of 20 "
+	          "processes and more that live for less than 0.1 s on average",
 	  .why = "Starting a program takes a millisecond and more, whatever it does then.",
 	  .advice = "Do the work within the program (a library, a function of the language; in "
 	            "shell scripts read, ${name#pattern}, or one awk for all lines), or give one "

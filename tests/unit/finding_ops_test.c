@@ -578,6 +578,77 @@ Test(finding_ops, processes_that_work_are_waited_for_with_reason)
 	}
 }
 
+static void pass(uint32_t thread, uint64_t from_ns, uint64_t to_ns, enum thread_state state,
+                 enum thread_state next, enum metric cause)
+{
+	const struct span_event span = { .thread = thread,
+		                         .from_ns = from_ns,
+		                         .to_ns = to_ns,
+		                         .state = state,
+		                         .next = next,
+		                         .cause = cause };
+
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
+}
+
+// A child of the first process that is blocked for CAUSE nearly all its life, in which that waits
+// for it.
+static void wait_for_child(uint32_t child, enum metric cause, const char *stack)
+{
+	const uint64_t from_ns = f.now_ns, to_ns = from_ns + 50 * MS;
+
+	profile_take(f.profile,
+	             &(struct sampled){ .kind = SAMPLED_PROCESS,
+	                                .process = &(struct process_event){ .process = child,
+	                                                                    .parent = 1,
+	                                                                    .pid = 198 + child,
+	                                                                    .time_ns = from_ns,
+	                                                                    .command = "sleep" } });
+	profile_take(f.profile,
+	             &(struct sampled){ .kind = SAMPLED_THREAD,
+	                                .thread = &(struct thread_event){ .thread = child,
+	                                                                  .process = child,
+	                                                                  .tid = 198 + child,
+	                                                                  .time_ns = from_ns,
+	                                                                  .name = "sleep" } });
+	pass(1, from_ns, from_ns, THREAD_RUNS, THREAD_BLOCKED, METRIC_OFF_OTHER);
+	pass(child, from_ns, from_ns, THREAD_READY, THREAD_BLOCKED, METRIC_OFF_OTHER);
+	add(&f, child, cause, 50, stack);
+	add(&f, 1, METRIC_OFF_CHILD, 50, "main a.c:3 > run a.c:9 > wait4@libc");
+	f.now_ns = to_ns;
+	pass(child, from_ns, to_ns, THREAD_BLOCKED, THREAD_RUNS, cause);
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_THREAD_END,
+	                                           .thread_end = &(struct thread_end){
+							   .thread = child, .time_ns = to_ns } });
+	profile_end_process(f.profile, child, to_ns);
+	pass(1, from_ns, to_ns, THREAD_BLOCKED, THREAD_RUNS, METRIC_OFF_CHILD);
+	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > run a.c:8 > posix_spawn@libc");
+}
+
+// A script that polls starts `sleep` again and again; to sleep by itself would take as long.
+Test(finding_ops, what_children_sleep_is_not_what_starting_them_takes)
+{
+	static const struct {
+		enum metric cause;
+		const char *stack;
+		bool fires;
+	} table[] = { { METRIC_OFF_SLEEP, "main b.c:3 > nanosleep@libc", false },
+		      { METRIC_OFF_NET, "main b.c:3 > poll@libc", false },
+		      { METRIC_OFF_FILE, "main b.c:3 > openat@libc", true } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		for (uint32_t k = 0; k < 40; k++)
+			wait_for_child(2 + k, table[i].cause, table[i].stack);
+		profile_end_wall(f.profile, f.now_ns);
+		finish(2000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "CPU-SPAWN") != NULL, table[i].fires, "row %zu",
+		             i);
+	}
+}
+
 static void start_threads(unsigned count, uint64_t life_ms, uint64_t work_ms)
 {
 	for (unsigned i = 0; i < count; i++) {
