@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "sampler/wait/allowance.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,11 +13,12 @@
 #include <unistd.h>
 
 // Of a socket that is not known, the files are not asked again sooner.
-#define FRESH_NS  (100 * NS_PER_MS)
-#define TABLE_MAX (1u << 20) // bytes of a file; the rest is left out
+#define FRESH_NS   (100 * NS_PER_MS)
+#define TABLE_MAX  (1u << 20) // bytes of a file; the rest is left out
 
-#define SYN_SENT  2  // TCP_SYN_SENT of the kernel: its other end may be yet to come
-#define LISTEN    10 // TCP_LISTEN
+#define SYN_SENT   2  // TCP_SYN_SENT of the kernel: its other end may be yet to come
+#define CLOSE_WAIT 8  // TCP_CLOSE_WAIT: its other end may have been here
+#define LISTEN     10 // TCP_LISTEN
 
 struct connection {
 	char local[48], remote[48]; // "0100007F:1F90", as the kernel writes them
@@ -27,6 +29,7 @@ struct connection {
 struct connections {
 	uint64_t network; // the namespace's inode, as far as it may be seen
 	uint64_t read_ns; // 0: never
+	struct allowance allowance;
 	struct connection *known;
 	size_t count, capacity;
 	bool sorted; // by ends
@@ -104,24 +107,34 @@ static uint64_t find_listener(const struct connections *c, const char *local)
 	return any;
 }
 
+// The place of INODE; the number of places: it has none.
+static size_t find_own(const struct connections *c, uint64_t inode)
+{
+	size_t own = 0;
+
+	while (own < c->count && (!inode || c->known[own].inode != inode))
+		own++;
+	return own;
+}
+
 uint64_t connections_find(struct connections *c, uint64_t inode, bool *settled)
 {
 	struct connection other;
-	size_t own = 0;
+	size_t own;
 
 	*settled = false;
 	if (!c->sorted && c->count)
 		qsort(c->known, c->count, sizeof(*c->known), compare);
 	c->sorted = true;
-	while (own < c->count && (!inode || c->known[own].inode != inode))
-		own++;
+	own = find_own(c, inode);
 	if (own == c->count)
 		return 0;
 	memcpy(other.local, c->known[own].remote, sizeof(other.local));
 	memcpy(other.remote, c->known[own].local, sizeof(other.remote));
 	const struct connection *found =
 		bsearch(&other, c->known, c->count, sizeof(*c->known), compare);
-	*settled = found ? found->inode != 0 : c->known[own].state != SYN_SENT;
+	unsigned state = c->known[own].state;
+	*settled = found ? found->inode != 0 : state != SYN_SENT && state != CLOSE_WAIT;
 	return !found ? 0 : found->inode ? found->inode : find_listener(c, other.local);
 }
 
@@ -157,18 +170,19 @@ uint64_t connections_peer(struct connections *c, uint32_t pid, uint64_t inode, u
 	bool same = c->read_ns && network && c->network == network;
 	bool settled = false;
 
-	*known = true;
-	if (same) {
-		peer = connections_find(c, inode, &settled);
-		*known = settled || peer;
-		if (settled || now_ns < c->read_ns + FRESH_NS)
-			return peer;
-	}
-	*known = true;
+	peer = same ? connections_find(c, inode, &settled) : 0;
+	*known = settled || peer;
+	if (settled || (same && now_ns < c->read_ns + FRESH_NS) ||
+	    !allowance_begin(&c->allowance, now_ns))
+		return peer;
 	c->count = 0;
 	c->network = network;
 	c->read_ns = now_ns;
 	read_file(c, pid, "tcp");
 	read_file(c, pid, "tcp6");
-	return connections_find(c, inode, &settled);
+	allowance_end(&c->allowance);
+	peer = connections_find(c, inode, &settled);
+	// What is in no table is no connection at all.
+	*known = settled || peer || find_own(c, inode) == c->count;
+	return peer;
 }

@@ -306,7 +306,12 @@ static uint64_t tcp_peer(struct peers *p, uint32_t pid, uint64_t inode, uint64_t
 {
 	if (!p->connections && !(p->connections = connections_new()))
 		return 0;
-	return connections_peer(p->connections, pid, inode, now_ns, known);
+	uint64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t peer = connections_peer(p->connections, pid, inode, now_ns, known);
+	// It has a bound of its own: else who connects anew for each request leaves no time to ask
+	// for the other end of a pipe.
+	p->allowance.start_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns;
+	return peer;
 }
 
 // False: FD leads to no pipe or socket, or if *KNOWN is false, it is not known where it does.
@@ -329,11 +334,20 @@ static bool look(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_e
 		end->inode = tcp_peer(p, pid, inode, now_ns, known);
 	else if (!end->inode)
 		end->inode = unix_listener(inode);
+	uint64_t still = 0;
+	// A connection that is closed meanwhile is in no table.
+	if (search.kind == END_SOCKET && !end->inode)
+		*known &= kind_of(pid, name, &still) == END_SOCKET && still == inode;
 	if (!*known)
 		return false;
 	bool own = find_holders(p, &search);
 	if (end->inode && gather_again(p, end->count || own, now_ns, each, context))
 		own = find_holders(p, &search);
+	// Who holds it may have it since the descriptors were gathered.
+	*known = search.kind != END_SOCKET || !end->inode || end->count || own ||
+	         p->gathered_ns == now_ns;
+	if (!*known)
+		return false;
 	// Of a pair within one process nobody else has an end.
 	end->outside = search.kind == END_SOCKET && !end->count && !own;
 	return true;

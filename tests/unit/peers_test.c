@@ -72,6 +72,28 @@ Test(peers, a_connection_that_is_not_accepted_is_of_who_listens)
 	}
 }
 
+// That nobody has it is known once the descriptors have been gathered since.
+Test(peers, a_connection_that_is_younger_than_what_is_known_is_not_outside)
+{
+	cleanup(peers) struct peers *p = peers_new();
+	uint32_t self = (uint32_t)getpid(), other = begin_server(dup(STDIN_FILENO));
+	const uint64_t now = clock_now_ns();
+	struct peer_end end;
+	int ends[2], more[2];
+
+	cr_assert(eq(int, socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0));
+	cr_assert(eq(int, socketpair(AF_UNIX, SOCK_STREAM, 0, more), 0));
+	const struct wait_on on = { WAIT_BY_DESCRIPTOR, { (uint64_t)ends[0] } };
+	const struct wait_on on_more = { WAIT_BY_DESCRIPTOR, { (uint64_t)more[0] } };
+	// The other process has none of them, and this one is not looked at.
+	cr_expect(peers_find(p, self, &on, now, visit_child, &other, &end));
+	cr_expect(end.outside, "gathered just now");
+	cr_expect(!peers_find(p, self, &on_more, now + 1, visit_child, &other, &end));
+	cr_expect(!end.outside, "not gathered since");
+	kill((pid_t)other, SIGKILL);
+	waitpid((pid_t)other, NULL, 0);
+}
+
 Test(peers, sets_of_descriptors_are_told_apart_by_their_numbers)
 {
 	cleanup(peers) struct peers *p = peers_new();
