@@ -16,6 +16,7 @@
 // All threads are swept in so many passes, but so many at least in each.
 #define SWEEPS      16
 #define SWEEP_LEAST 64
+#define FORGET_PART 8 // of all threads, one in so many is over
 
 // So long it takes a thread that was sent a signal to get a CPU, at most: where it takes longer the
 // signal has not woken it.
@@ -209,20 +210,37 @@ static bool is_over(const struct wall *w, const struct history *h)
 	       h != w->last_ended && w->now_ns > h->ended_ns + FORGET_NS;
 }
 
-static void forget_thread(struct wall *w, size_t at)
+static void forget_thread(struct wall *w, struct history *h)
 {
-	struct history *h = w->active[at];
 	struct known_thread *known = (struct known_thread *)find_known(w, h->number);
 
-	for (size_t i = 0; i < w->active_count; i++)
-		if (w->active[i]->carries.count)
-			wall_settle_of(w, w->active[i], h->number);
 	if (known)
 		known->history = NULL;
 	w->folds -= h->folds.count;
-	w->active[at] = w->active[--w->active_count];
 	history_fini(h);
 	free(h);
+}
+
+// Many at once: each of the others may hold some of their time, and a program may start a thread
+// for each of thousands of tasks.
+static void forget_threads(struct wall *w)
+{
+	size_t kept = 0;
+
+	w->over_count = 0;
+	for (size_t i = 0; i < w->active_count; i++)
+		w->active[i]->over = w->active[i]->over && is_over(w, w->active[i]);
+	for (size_t i = 0; i < w->active_count; i++)
+		if (w->active[i]->carries.count)
+			wall_settle_over(w, w->active[i]);
+	for (size_t i = 0; i < w->active_count; i++) {
+		struct history *h = w->active[i];
+		if (h->over)
+			forget_thread(w, h);
+		else
+			w->active[kept++] = h;
+	}
+	w->active_count = kept;
 }
 
 // What is old of the next threads is folded and forgotten: of all of them in some passes, as there
@@ -245,11 +263,14 @@ static void sweep(struct wall *w)
 			wall_fold(w, h, old_ns);
 		forget_places(&h->samples, place_ns);
 		forget_places(&h->waits, place_ns);
-		if (is_over(w, h))
-			forget_thread(w, w->swept);
-		else
-			w->swept++;
+		if (!h->over && is_over(w, h)) {
+			h->over = true;
+			w->over_count++;
+		}
+		w->swept++;
 	}
+	if (w->over_count * FORGET_PART > w->active_count)
+		forget_threads(w);
 }
 
 static void advance(struct wall *w, uint64_t now_ns)

@@ -400,15 +400,17 @@ void wall_settle_rest(struct wall *w, struct history *h)
 	}
 }
 
-void wall_settle_of(struct wall *w, struct history *h, uint32_t owner)
+void wall_settle_over(struct wall *w, struct history *h)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < h->carries.count; i++) {
 		struct carry *c = deque_at(&h->carries, struct carry, i);
-		if (c->owner == owner && c->ns > 0)
+		const struct history *owner = wall_find_thread(w, c->owner);
+		bool over = !owner || owner->over;
+		if (over && c->ns > 0)
 			settle_loosely(w, h, c, true);
-		if (c->owner != owner)
+		if (!over)
 			*deque_at(&h->carries, struct carry, kept++) = *c;
 	}
 	h->carries.count = kept;

@@ -180,6 +180,7 @@ struct history {
 	uint32_t spun_on;   /* the same: see struct place */
 	uint64_t spin_ns;   /* of its last samples in a row by that edge */
 	bool ended;
+	bool over; /* nobody waits for it any more: to be forgotten */
 	uint64_t ended_ns;
 	uint64_t resolved_ns, folded_ns;
 	uint64_t ran_from_ns; /* of wall_resolve.c: when a time began in which it ran for long */
@@ -266,6 +267,7 @@ struct wall {
 	size_t thread_count, thread_capacity;
 	struct history **active; /* those that are not forgotten */
 	size_t active_count, active_capacity;
+	size_t over_count;          /* of those, the ones that are over */
 	size_t swept;               /* of those, in this round; see advance() */
 	struct history *last_ended; /* NULL: nobody has ended */
 	struct hash thread_index;
@@ -425,8 +427,8 @@ void wall_fold(struct wall *w, struct history *h, uint64_t until_ns);
 /* What still waits for a place goes to where it is most likely. */
 void wall_settle_rest(struct wall *w, struct history *h);
 
-/* The same of what is OWNER's in the share of H. */
-void wall_settle_of(struct wall *w, struct history *h, uint32_t owner);
+/* The same of what in the share of H is of owners who are over. */
+void wall_settle_over(struct wall *w, struct history *h);
 
 /* history.c */
 
