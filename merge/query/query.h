@@ -110,7 +110,8 @@ struct account {
  * The critical thread: the first thread of the first process, unless it waited
  * for locks or children for more than half of its life and another thread that
  * lived for at least half of the run was longer on a CPU. If that one was on a CPU for less than 5
- * % of its life, it is the thread that the first one waited for longest, where that is known.
+ * % of its life, it is the thread that the first one waited for longest, where that is known and
+ * that one has lived as long.
  */
 int query_account(const struct profile *p, struct account *account, struct error *err);
 

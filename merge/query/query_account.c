@@ -267,8 +267,11 @@ int query_account_in(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 	                                   !works(&critical)
 	                           ? awaited_by(p, main_slot)
 	                           : 0;
-	if (awaited && awaited != main_slot && thread_is_apart(profile_thread(p, awaited)))
-		critical = account_of(p, awaited, &seen[awaited - 1], &part);
+	if (awaited && awaited != main_slot && thread_is_apart(profile_thread(p, awaited))) {
+		struct account other = account_of(p, awaited, &seen[awaited - 1], &part);
+		if (other.lifetime_ns >= length_of(p, &part) / 2)
+			critical = other;
+	}
 	*account = critical;
 	return part.whole ? add_gil(p, account, err) : 0;
 }

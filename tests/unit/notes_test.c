@@ -2,7 +2,9 @@
 #include "merge/record/notes.h"
 
 #include "base/error.h"
+#include "base/module.h"
 #include "base/rung.h"
+#include "merge/profile/profile.h"
 #include "merge/record/recorded.h"
 #include "merge/record/recording.h"
 #include "merge/record/traced.h"
@@ -17,9 +19,14 @@ static struct recorded recorded;
 static struct traced traced;
 static struct error broken;
 static struct notes_facts facts;
+static struct modules *modules;
+static struct profile *profile;
 
 static void set_up(void)
 {
+	modules = modules_new();
+	profile = profile_new(modules, NULL, NULL);
+	cr_assert(profile != NULL);
 	options = recording_default();
 	memset(&status, 0, sizeof(status));
 	memset(&recorded, 0, sizeof(recorded));
@@ -32,10 +39,17 @@ static void set_up(void)
 		.others_hz = options.frequency_hz,
 		.background_name = "",
 		.broken = &broken,
+		.profile = profile,
 	};
 }
 
-TestSuite(notes, .init = set_up);
+static void take_down(void)
+{
+	profile_free(profile);
+	modules_free(modules);
+}
+
+TestSuite(notes, .init = set_up, .fini = take_down);
 
 static const char *said(void)
 {
