@@ -48,7 +48,7 @@ static void send_all(bool again, unsigned rounds)
 
 void faulty(void)
 {
-	send_all(true, 1);
+	send_all(true, 5);
 }
 
 void healthy(void)
