@@ -210,7 +210,7 @@ Test(agent_e2e, python_with_threads_and_processes_does_what_it_does)
 		"t = [threading.Thread(target=lambda: r.append(work(200000))) for _ in range(4)]\n"
 		"[x.start() for x in t]; [x.join() for x in t]\n"
 		"print(r, subprocess.run(['sh', '-c', 'exit 4'], close_fds=True).returncode)\n"
-		"print(multiprocessing.get_context('fork').Pool(2).map(work, [100000, 200000]))\n"
+		"print(multiprocessing.get_context('fork').Pool(2).map(work, [1000000, 2000000]))\n"
 		"print(sorted(s.name for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])))\n"
 		"print([int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, "
 		"range(34, 65))])\n"
