@@ -34,7 +34,7 @@ struct run;
 #define CHAIN_WIDTH     2
 #define CHAIN_DELTAS    0x0
 #define OP_WIDTH        33
-#define OP_DELTAS       0x4000000 /* when they began first */
+#define OP_DELTAS       0x20000000 /* when they began first */
 #define OP_BIN_WIDTH    6
 #define OP_BIN_DELTAS   0x3
 #define DURATION_WIDTH  3

@@ -301,7 +301,7 @@ static int take_chunk(struct file_reader *r, struct columns *c, uint64_t *total,
 	return 0;
 }
 
-int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width, uint32_t deltas,
+int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width, uint64_t deltas,
                        int (*take)(struct file_reader *, struct columns *, uint32_t))
 {
 	cleanup(columns) struct columns c = { 0 };

@@ -103,7 +103,7 @@ int file_reader_rows(struct file_reader *r, const char *table, int width,
                      int (*take)(struct file_reader *));
 
 /* The same for a table of blobs. */
-int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width, uint32_t deltas,
+int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width, uint64_t deltas,
                        int (*take)(struct file_reader *, struct columns *, uint32_t));
 
 /* Adds VALUE to *SUM, if a file can hold that. */

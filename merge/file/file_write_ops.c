@@ -11,6 +11,8 @@
 #include <string.h>
 
 _Static_assert(FILE_OP_KEYS + FILE_OP_SUMS + FILE_OP_TIMES == OP_WIDTH, "the columns of a row");
+_Static_assert(OP_WIDTH <= COLUMNS_WIDTH, "bits of struct columns");
+_Static_assert(UINT64_C(1) << (FILE_OP_KEYS + FILE_OP_SUMS) == OP_DELTAS, "first_begin_ns");
 
 static const char schema[] =
 	"CREATE TABLE op_name(id INTEGER PRIMARY KEY, provider INTEGER, domain TEXT, category TEXT,"

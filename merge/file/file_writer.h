@@ -51,7 +51,8 @@ int file_writer_fact(struct file_writer *w, const char *key, int64_t value);
 struct chunked {
 	const char *table;
 	uint32_t total;
-	uint32_t width, deltas;
+	uint32_t width;
+	uint64_t deltas;
 	void (*fill)(const struct file_writer *w, const void *context, uint32_t index,
 	             struct columns *c, uint32_t at);
 	const void *context;

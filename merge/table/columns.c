@@ -8,7 +8,7 @@
 
 #define VARINT_MAX 10 // bytes
 
-bool columns_init(struct columns *c, uint32_t width, uint32_t deltas, uint32_t room)
+bool columns_init(struct columns *c, uint32_t width, uint64_t deltas, uint32_t room)
 {
 	*c = (struct columns){ .width = width, .deltas = deltas, .room = room };
 	// Not zeroed: most tables fill but a little of it.

@@ -17,17 +17,17 @@
 
 /* The most rows of one blob, and columns. */
 #define COLUMNS_ROWS  32768
-#define COLUMNS_WIDTH 32
+#define COLUMNS_WIDTH 64
 
 struct columns {
 	uint32_t width;  /* columns */
-	uint32_t deltas; /* bit i: column i holds differences */
+	uint64_t deltas; /* bit i: column i holds differences */
 	uint32_t rows, room;
 	uint64_t *values; /* [column * room + row] */
 };
 
 /* Room for ROOM rows, COLUMNS_ROWS at most. False if there is no memory. */
-bool columns_init(struct columns *c, uint32_t width, uint32_t deltas, uint32_t room);
+bool columns_init(struct columns *c, uint32_t width, uint64_t deltas, uint32_t room);
 void columns_fini(struct columns *c);
 
 static inline void columns_at_scope_end(struct columns *c)

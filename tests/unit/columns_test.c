@@ -37,6 +37,29 @@ Test(columns, every_number_comes_back_plain_and_as_a_difference)
 	}
 }
 
+// Columns beyond the 32nd have bits of their own.
+Test(columns, the_last_of_many_columns_may_hold_differences)
+{
+	cleanup(columns) struct columns c, back;
+	const uint64_t last = UINT64_C(1) << (COLUMNS_WIDTH - 1);
+	size_t marked, plain;
+
+	cr_assert(columns_init(&c, COLUMNS_WIDTH, last, 1000));
+	cr_assert(columns_init(&back, COLUMNS_WIDTH, last, 1000));
+	c.rows = 1000;
+	for (uint32_t column = 0; column < COLUMNS_WIDTH; column++)
+		for (uint32_t i = 0; i < c.rows; i++)
+			*columns_at(&c, column, i) = UINT64_C(1000000000) + i;
+	cleanup_free void *blob = columns_encode(&c, &marked);
+	cr_assert(columns_decode(&back, c.rows, blob, marked));
+	for (uint32_t column = 0; column < COLUMNS_WIDTH; column++)
+		cr_expect(eq(u64, *columns_at(&back, column, 999), 1000000999));
+	c.deltas = 0;
+	cleanup_free void *without = columns_encode(&c, &plain);
+	cr_expect(lt(sz, marked, plain)); // of that column alone
+	cr_expect(gt(sz, 2 * marked, plain));
+}
+
 Test(columns, a_blob_of_another_size_is_refused)
 {
 	cleanup(columns) struct columns c;
