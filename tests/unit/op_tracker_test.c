@@ -42,6 +42,7 @@ static void end_all(void)
 {
 	codes_free(codes);
 	tasks_free(tasks);
+	op_tracker_fini(&tracker);
 }
 
 TestSuite(op_tracker, .init = begin_all, .fini = end_all);
@@ -343,4 +344,5 @@ Test(op_tracker, what_a_derivative_calls_belongs_to_the_forward_pass)
 	cr_expect(chains[within][0] == 1 && chains[within][1] == 2);
 	cr_expect(chains[15][0] == 1 && chains[15][1] == 2, "a library's");
 	cr_expect(chains[14][0] == 3 && chains[14][1] == 0, "what Python of its own has called");
+	op_tracker_fini(&own);
 }

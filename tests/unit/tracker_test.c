@@ -109,18 +109,24 @@ static void on(void *context, const struct sampled *what)
 		     what->signal->to);
 }
 
-static void set_up(void)
+static void set_up_as(const struct source_facts *facts)
 {
 	static const struct sampler_sink sink = { .take = on };
+
+	modules = modules_new();
+	tracker = tracker_new(modules, UNWINDER_TABLE, &sink, NULL);
+	cr_assert(tracker != NULL);
+	cr_assert(eq(int, tracker_start(tracker, facts, true, NULL), 0));
+}
+
+static void set_up(void)
+{
 	static const struct source_facts facts = { .kernel_samples = true,
 		                                   .kernel_stacks = true,
 		                                   .switches = true,
 		                                   .frequency_hz = 1000 };
 
-	modules = modules_new();
-	tracker = tracker_new(modules, UNWINDER_TABLE, &sink, NULL);
-	cr_assert(tracker != NULL);
-	cr_assert(eq(int, tracker_start(tracker, &facts, true, NULL), 0));
+	set_up_as(&facts);
 }
 
 static void tear_down(void)
@@ -346,8 +352,7 @@ static void tick_in_kernel(bool by_fault)
 	};
 
 	tear_down();
-	set_up();
-	cr_assert(eq(int, tracker_start(tracker, &user_only, true, NULL), 0));
+	set_up_as(&user_only);
 	give_exec(PID, "app", 10);
 	story[0] = '\0';
 	give(event, PID, PID, 11);
