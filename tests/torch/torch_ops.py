@@ -76,7 +76,7 @@ class Torch(Case):
         return calls
 
     def run_script(self, python, name, *arguments, options=()):
-        done = self.profile_run([python, os.path.join(HERE, name), *arguments], *options)
+        done = self.profile_run([python, os.path.join(HERE, name), *arguments], "--exact", "ops", *options)
         self.assertEqual(done.status, 0, done.err.decode(errors="replace"))
         return done
 
