@@ -205,7 +205,10 @@ enum op_flags {
 };
 
 /* What the numbers behind a BEGIN or a MARK are. Stored in profile files: append only. */
-#define OP_WEIGHT_ONE    (UINT32_C(1) << 16)
+#define OP_WEIGHT_ONE (UINT32_C(1) << 16)
+/* A call of an op that takes so much, and so many times its op's mean, was held up, which says
+   nothing of the others that it stands for. */
+#define OP_STALL_NS      UINT64_C(50000)
 #define OP_WINDOW_OF_ONE UINT32_MAX /* each by itself, whatever the others are */
 #define OP_SCOUT_OPS     64  /* one op in so many, at random, is noticed where none is recorded, */
 #define OP_WINDOW_OPS    512 /* and so many are recorded in a row: tracer/agent/torch/torch_thin.h */

@@ -430,8 +430,7 @@ static const char *say_whole(struct report *r, const struct ops *ops)
 {
 	const char *wall = format_duration(ops->all->wall_ns).text, *as = r->view->as;
 
-	return report_say(r, "%s; %% of %s%s %s%s%s%s",
-	                  is_estimated(ops) ? "estimates, ± at 95 %" : "exact",
+	return report_say(r, "%s; %% of %s%s %s%s%s%s", is_estimated(ops) ? "estimates" : "exact",
 	                  r->view->of ? r->view->of : "their threads'", r->view->of ? "," : "",
 	                  wall, as ? "; as " : "", as ? as : "", as ? " has them" : "");
 }

@@ -56,7 +56,7 @@ static bool makes_arrays(const struct finding *finding)
 
 // Without the kernel's functions, an interrupt that comes to code looks as a page fault of that: on
 // a busy machine they take their part, too, but the faults are counted. And pages of mapped files
-// are not told from fresh memory.
+// are not distinguished from fresh memory.
 static enum measured measure_faults(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {

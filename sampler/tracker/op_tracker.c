@@ -24,9 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STALL_NS    (50 * NS_PER_US) // a call that takes so much,
-#define STALL_TIMES 32               // and so many times what others did, has been held up
-#define STALL_CALLS 16               // of which so many are known
+#define STALL_TIMES 32 // so many times what others took, beside OP_STALL_NS
+#define STALL_CALLS 16 // of which so many are known
 
 void op_tracker_fini(struct op_tracker *t)
 {
@@ -286,7 +285,7 @@ static void find_stall(struct op_tracker *t, struct op_event *op, uint64_t total
 		return;
 	if (op->weight > 1 && usual->calls >= STALL_CALLS)
 		most = STALL_TIMES * (usual->ns / usual->calls);
-	most = most < STALL_NS ? STALL_NS : most;
+	most = most < OP_STALL_NS ? OP_STALL_NS : most;
 	op->stall_ns = total > most ? total - most : 0;
 	op->self_stall_ns = op->self_ns > most ? op->self_ns - most : 0;
 	usual->calls++;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernel time, where nobody may see the kernel's functions: page faults are told from system calls."""
+"""Kernel time, where nobody may see the kernel's functions: page faults beside system calls."""
 import os
 
 from harness import NO_PERF, Case, main

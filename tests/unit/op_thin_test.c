@@ -9,7 +9,7 @@
 #define KINDS 3
 
 static struct {
-	double truth[KINDS], told[KINDS];
+	double truth[KINDS], estimate[KINDS];
 	uint64_t recorded;
 } run;
 
@@ -20,12 +20,12 @@ static void call_all(uint32_t allowed)
 	struct op_thin thin = { 0 };
 
 	for (unsigned kind = 0; kind < KINDS; kind++)
-		run.truth[kind] = run.told[kind] = 0;
+		run.truth[kind] = run.estimate[kind] = 0;
 	run.recorded = 0;
 	for (uint32_t i = 0; i < CALLS; i++) {
 		uint32_t weight = op_thin(&thin, allowed);
 		run.truth[kinds[i % 8]]++;
-		run.told[kinds[i % 8]] += weight;
+		run.estimate[kinds[i % 8]] += weight;
 		run.recorded += weight != 0;
 	}
 }
@@ -53,7 +53,7 @@ Test(op_thin, estimates_without_bias)
 	for (unsigned i = 0; i < RUNS; i++) {
 		call_all(25000);
 		for (unsigned kind = 0; kind < KINDS; kind++) {
-			double off = run.told[kind] / run.truth[kind] - 1;
+			double off = run.estimate[kind] / run.truth[kind] - 1;
 			sum[kind] += off;
 			squares[kind] += off * off;
 		}

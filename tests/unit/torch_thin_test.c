@@ -18,7 +18,7 @@ static struct {
 	uint32_t until_scout; // ops
 	uint64_t random;
 	uint64_t begun, taken_all;
-	double truth[KINDS], told[KINDS];
+	double truth[KINDS], estimate[KINDS];
 	struct op_estimate estimates[KINDS];
 	uint64_t seen[KINDS];
 	uint32_t windows;
@@ -76,7 +76,7 @@ static void op(unsigned kind, unsigned depth, unsigned within, uint32_t line)
 		op(within + i, depth + 1, 0, line);
 	if (!taken.weight)
 		return;
-	sim.told[kind] += (double)taken.weight / OP_WEIGHT_ONE;
+	sim.estimate[kind] += (double)taken.weight / OP_WEIGHT_ONE;
 	sim.seen[kind]++;
 	if (taken.window)
 		op_estimate_add(&sim.estimates[kind], taken.window,
@@ -106,7 +106,7 @@ static void run(uint64_t seed, uint32_t allowed, bool thins)
 	sim.scouts = false;
 	sim.random = seed * UINT64_C(0x9e3779b97f4a7c15);
 	for (unsigned kind = 0; kind < KINDS; kind++)
-		sim.truth[kind] = sim.told[kind] = 0,
+		sim.truth[kind] = sim.estimate[kind] = 0,
 		sim.estimates[kind] = (struct op_estimate){ 0 };
 	sim.phase = false;
 	sim.begun = sim.taken_all = sim.windows = 0;
@@ -119,7 +119,7 @@ Test(torch_thin, records_all_where_that_is_asked_for)
 {
 	run(1, 0, true);
 	cr_expect(eq(u64, sim.taken_all, sim.begun));
-	cr_expect(eq(dbl, sim.told[0], sim.truth[0]));
+	cr_expect(eq(dbl, sim.estimate[0], sim.truth[0]));
 }
 
 Test(torch_thin, records_few_where_all_cost_too_much)
@@ -139,7 +139,7 @@ Test(torch_thin, records_all_beside_what_must_be_whole)
 	cr_expect(eq(u64, sim.taken_all, sim.begun));
 }
 
-// Over many runs what is told of each kind is right on average, within what chance allows.
+// Over many runs the estimate for each kind is right on average, within what chance allows.
 Test(torch_thin, estimates_without_bias)
 {
 	enum {
@@ -150,7 +150,7 @@ Test(torch_thin, estimates_without_bias)
 	for (unsigned i = 0; i < RUNS; i++) {
 		run(100 + i, ALLOWED, true);
 		for (unsigned kind = 0; kind < KINDS; kind++) {
-			double off = sim.truth[kind] ? sim.told[kind] / sim.truth[kind] - 1 : 0;
+			double off = sim.truth[kind] ? sim.estimate[kind] / sim.truth[kind] - 1 : 0;
 			sum[kind] += off;
 			squares[kind] += off * off;
 		}
@@ -177,7 +177,7 @@ Test(torch_thin, says_how_far_off_it_is)
 		for (unsigned kind = 0; kind < KINDS; kind++) {
 			op_estimate_close(&sim.estimates[kind]);
 			double error = op_estimate_calls_error(&sim.estimates[kind]);
-			within += fabs(sim.told[kind] - sim.truth[kind]) <= 1.96 * error;
+			within += fabs(sim.estimate[kind] - sim.truth[kind]) <= 1.96 * error;
 		}
 	}
 	cr_expect(ge(u32, within, RUNS * KINDS * 82 / 100), "in %u of %u", within, RUNS * KINDS);

@@ -277,7 +277,8 @@ Test(waits_e2e, a_call_that_waits_for_a_disk_is_told_as_it_begins_and_as_it_retu
 	// The cancelled one does not return.
 	cr_expect(ge(u64, told.begun, told.returned));
 	cr_expect(le(u64, told.begun, told.returned + 1));
-	cr_expect(lt(u64, told.begun, 5000), "calls that return at once are told now and then");
+	cr_expect(lt(u64, told.begun, 5000),
+	          "of calls that return at once one in many is reported");
 }
 
 Test(waits_e2e, a_handler_may_jump_out_of_a_wait)

@@ -24,7 +24,6 @@
 #define SITE_STACK  8192
 #define AHEAD       256 // of the ring's place: two ops
 #define EMPTIES     16
-#define STALL_NS    (50 * NS_PER_US)
 #define EMPTIES_NS  NS_PER_MS // from one set of them to the next of the same thread, at least
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -83,7 +82,7 @@ static void count(struct op_thread *t, uint32_t name, const struct op_counts *co
 // have been.
 static uint64_t of_all(uint32_t calls, uint64_t ns)
 {
-	return ns + (calls - 1) * (ns < STALL_NS ? ns : STALL_NS);
+	return ns + (calls - 1) * (ns < OP_STALL_NS ? ns : OP_STALL_NS);
 }
 
 static void count_calls(struct op_thread *t, uint32_t name, uint32_t calls, uint64_t total_ns,
