@@ -481,14 +481,24 @@ static size_t sort_starts(uint64_t *starts, size_t count)
 	return kept;
 }
 
-// Of the names of one function's start the best, in place of what DWARF calls it.
-static bool give_alias(struct elf_module *m, struct frame_found *frame, struct symbol_name *name)
+// Of the names of one function's start the best, in place of what DWARF calls it. The compiler may
+// have split the function and inlined a part of it into the rest, which has its name then.
+static bool give_alias(struct elf_module *m, struct frames *frames, size_t place,
+                       struct symbol_name *name)
 {
+	struct frame_found *frame = outermost(frames, place);
+	const char *internal = frame->function;
+
 	if (!name->text || name->is_plt || name->start != frame->start || is_mangled(name))
 		return true;
 	strip_clone(name);
-	frame->function = readable(m, name);
-	return frame->function != NULL;
+	const char *text = readable(m, name);
+	if (!text)
+		return false;
+	for (struct frame_found *f = &frames->items[frames->first[place]]; f <= frame; f++)
+		if (f->function && strcmp(f->function, internal) == 0)
+			f->function = text;
+	return true;
 }
 
 static int add_aliases(struct elf_module *m, struct frames *frames)
@@ -510,7 +520,7 @@ static int add_aliases(struct elf_module *m, struct frames *frames)
 		if (!may_have_alias(frame))
 			continue;
 		uint64_t *at = bsearch(&frame->start, starts, found, sizeof(*starts), by_value);
-		if (!give_alias(m, frame, &names[at - starts]))
+		if (!give_alias(m, frames, i, &names[at - starts]))
 			return -1;
 	}
 	return 0;

@@ -121,6 +121,21 @@ static __attribute__((noinline, used)) uint64_t __internal_call(void)
 }
 __attribute__((weak, alias("__internal_call"))) uint64_t known_call(void);
 
+// GCC splits a function in two and inlines one part into the other: both have its name.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+static __attribute__((used)) uint64_t __internal_halves(void)
+{
+	inline __attribute__((always_inline)) uint64_t __internal_halves(void)
+	{
+		return innermost() + (uint64_t)(sink & 0);
+	}
+
+	return __internal_halves() + (uint64_t)(sink & 0);
+}
+#pragma GCC diagnostic pop
+__attribute__((weak, alias("__internal_halves"))) uint64_t known_halves(void);
+
 static __attribute__((noinline)) uint64_t _without_alias(void)
 {
 	return innermost() - (uint64_t)(sink & 0);
@@ -139,6 +154,17 @@ Test(symbolizer, the_name_that_callers_know_stands_for_the_internal_one)
 		cr_expect(eq(str, (char *)chain.symbols[0].function, "innermost"));
 		cr_expect(eq(str, (char *)chain.symbols[1].function, (char *)names[i]));
 	}
+}
+
+Test(symbolizer, the_part_of_a_function_that_is_inlined_into_it_has_the_same_name)
+{
+	cleanup(symbolizer) struct symbolizer *s = start(NULL);
+	struct module self = { .id = 1, .kind = MODULE_ELF, .path = "/proc/self/exe", .fd = -1 };
+	struct symbol_chain chain = resolve(s, &self, known_halves() - program_base() - 1);
+
+	cr_assert(eq(u32, chain.count, 3));
+	cr_expect(eq(str, (char *)chain.symbols[1].function, "known_halves"));
+	cr_expect(eq(str, (char *)chain.symbols[2].function, "known_halves"));
 }
 
 Test(symbolizer, many_addresses_at_once_give_what_single_ones_give)
