@@ -56,7 +56,9 @@ static void search_below(struct search *s, const struct call_node *node,
                          const struct call_node *own, const struct call_node *entry, int depth)
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
-		const struct call_node *inner = better(own, node);
+		// A part of FUNCTION may be inlined into the rest, which is no caller of it.
+		bool itself = strcmp(node->name, s->function) == 0 && !is_own(node);
+		const struct call_node *inner = itself ? own : better(own, node);
 		if (own)
 			look_at(s, node, own, entry);
 		search_below(s, node->child, inner,
@@ -87,7 +89,7 @@ struct direct {
 	size_t count;
 };
 
-static void add_direct(struct direct *d, const char *name, uint64_t self)
+static void add_direct(struct direct *d, const char *name, const char *module, uint64_t self)
 {
 	size_t i = 0;
 
@@ -97,14 +99,25 @@ static void add_direct(struct direct *d, const char *name, uint64_t self)
 		return;
 	d->count += i == d->count;
 	d->callers[i].name = name;
+	d->callers[i].module = module;
 	d->callers[i].self += self;
+}
+
+static struct place_direct busiest_of(const struct direct *d)
+{
+	struct place_direct most = { 0 };
+
+	for (size_t i = 0; i < d->count; i++)
+		if (d->callers[i].self > most.self)
+			most = d->callers[i];
+	return most;
 }
 
 static void direct_below(struct direct *d, const struct call_node *caller, int depth)
 {
 	for (const struct call_node *c = caller->child; c && depth < DEPTH_MAX; c = c->next) {
 		if (strcmp(c->name, d->function) == 0 && depth > 0)
-			add_direct(d, caller->name, c->self);
+			add_direct(d, caller->name, caller->module, c->self);
 		direct_below(d, c, depth + 1);
 	}
 }
@@ -112,13 +125,9 @@ static void direct_below(struct direct *d, const struct call_node *caller, int d
 struct place_direct place_direct_caller(const struct call_tree *tree, const char *function)
 {
 	struct direct direct = { .function = function };
-	struct place_direct most = { 0 };
 
 	direct_below(&direct, call_tree_root(tree), 0);
-	for (size_t i = 0; i < direct.count; i++)
-		if (direct.callers[i].self > most.self)
-			most = direct.callers[i];
-	return most;
+	return busiest_of(&direct);
 }
 
 // What the C library begins every program and thread with tells nothing of what they do.
@@ -129,15 +138,20 @@ static bool tells(const struct call_node *node)
 	       strcmp(node->name, "_start") != 0;
 }
 
+static bool is_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
 static void named_below(struct direct *d, const struct call_node *node, const char *module,
-                        const char *named, int depth)
+                        const struct call_node *named, int depth)
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
 		bool wanted = strcmp(node->name, d->function) == 0 && node->module &&
 		              strcmp(node->module, module) == 0;
 		if (wanted && named)
-			add_direct(d, named, node->self);
-		named_below(d, node->child, module, tells(node) ? node->name : named, depth + 1);
+			add_direct(d, named->name, named->module, node->self);
+		named_below(d, node->child, module, tells(node) ? node : named, depth + 1);
 	}
 }
 
@@ -145,24 +159,43 @@ struct place_direct place_named_above(const struct call_tree *tree, const char *
                                       const char *module)
 {
 	struct direct direct = { .function = name };
-	struct place_direct most = { 0 };
 
 	named_below(&direct, call_tree_root(tree)->child, module, NULL, 0);
-	for (size_t i = 0; i < direct.count; i++)
-		if (direct.callers[i].self > most.self)
-			most = direct.callers[i];
-	return most;
+	return busiest_of(&direct);
+}
+
+static bool is_code(const struct call_node *node)
+{
+	return node->name[0] != '[' || node->module || strcmp(node->name, "[jit]") == 0;
+}
+
+// OUTER is of another library.
+static void outer_above(struct direct *d, const struct call_node *node, const char *module,
+                        const struct call_node *outer, int depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		bool within = node->kernel || node->op || origin_is_libc(node->module) ||
+		              (node->module && is_text(node->module, module));
+		if (outer && is_code(outer) && strcmp(node->name, d->function) == 0 &&
+		    is_text(node->module, module))
+			add_direct(d, outer->name, outer->module, node->self);
+		outer_above(d, node->child, module, within ? outer : node, depth + 1);
+	}
+}
+
+struct place_direct place_outer_caller(const struct call_tree *tree, const char *name,
+                                       const char *module)
+{
+	struct direct direct = { .function = name };
+
+	outer_above(&direct, call_tree_root(tree)->child, module, NULL, 0);
+	return busiest_of(&direct);
 }
 
 struct sums {
 	struct place_sum sums[SUMS_MAX];
 	size_t count;
 };
-
-static bool is_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
 
 // SUMS_MAX if there is no room for it.
 static size_t sum_of(struct sums *sums, const struct call_node *own)

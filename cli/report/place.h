@@ -25,8 +25,9 @@ struct place_call place_caller(const struct call_tree *tree, const char *functio
 
 /* One that calls a function itself, whoever's it is. NAME is borrowed from the tree. */
 struct place_direct {
-	const char *name; /* NULL: nobody is known to */
-	uint64_t self;    /* of the function, called by it */
+	const char *name;   /* NULL: nobody is known to */
+	const char *module; /* NULL if unknown, or if a JIT compiler made it */
+	uint64_t self;      /* of the function, called by it */
 };
 
 /* The one that most of FUNCTION's self time is called by. */
@@ -36,6 +37,11 @@ struct place_direct place_direct_caller(const struct call_tree *tree, const char
    code without one is below: NAME in MODULE. It is the innermost of each path. */
 struct place_direct place_named_above(const struct call_tree *tree, const char *name,
                                       const char *module);
+
+/* The code, with a name or without, that most of the self time of NAME in MODULE is called from: of
+   each path the innermost that is neither of MODULE nor of the C library. */
+struct place_direct place_outer_caller(const struct call_tree *tree, const char *name,
+                                       const char *module);
 
 /*
  * A function of the user's own with all that it calls of libraries and the kernel, until they call

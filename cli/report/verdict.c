@@ -1060,10 +1060,19 @@ static void find_jit_remedy(const struct verdict_facts *f, char *buffer, size_t 
 	}
 }
 
+static bool advise_jit(const struct verdict_facts *f, struct verdict *v)
+{
+	char remedy[256];
+
+	find_jit_remedy(f, remedy, sizeof(remedy));
+	if (!*remedy)
+		return advise(v, "Make the JIT compiler write symbol names: see the limits.");
+	return advise(v, "For the names of its functions, %s.", remedy);
+}
+
 static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = nameless_row(f);
-	char remedy[256];
 
 	if (!row || share_of(row->self, f->all) < ASKED_SHARE)
 		return false;
@@ -1071,10 +1080,7 @@ static bool nameless_jit(const struct verdict_facts *f, struct verdict *v)
 		return true;
 	say(v, "%s %% of %s is spent in code without symbols that a JIT compiler made.",
 	    format_percent(row->self, f->all).text, f->of);
-	find_jit_remedy(f, remedy, sizeof(remedy));
-	if (!*remedy)
-		return advise(v, "Make the JIT compiler write symbol names: see the limits.");
-	return advise(v, "For the names of its functions, %s.", remedy);
+	return advise_jit(f, v);
 }
 
 // One that takes longer than any function does, as where several functions share its work.
@@ -1332,27 +1338,27 @@ static void add_loop(const struct verdict_facts *f, const struct row *row, struc
 // Code without a name is below one that has one, or in a library that is known for one thing:
 // either says what the program does. Nobody but its packagers can change a program of the system's,
 // but what it is asked to do is up to the user.
-static bool advise_nameless(const struct row *row, bool caller, bool own, bool above,
+static bool advise_nameless(const char *module, bool caller, bool own, bool above,
                             struct verdict *v)
 {
-	const struct known_work *work = known_work_of_library(row->module);
-	const struct known_work *program = known_work_of_program(row->module);
+	const struct known_work *work = known_work_of_library(module);
+	const struct known_work *program = known_work_of_program(module);
 
 	if (program)
 		return advise(v, "%s", program->advice);
 	if (work && own)
-		return advise_call(row->module, v);
+		return advise_call(module, v);
 	if (work)
 		return advise(v, "%s", work->advice);
 	if (caller || above)
 		return advise(v, "Start with that caller: call it less often or with less work. "
 		                 "Symbols would say where (see the limits).");
-	if (origin_is_installed(row->module))
+	if (origin_is_installed(module))
 		return advise(v,
 		              "What %.60s works on is up to its options and input: give it less "
 		              "work, or share the work among several threads or processes. Its "
 		              "symbols would name its functions (see the limits).",
-		              path_base(row->module));
+		              path_base(module));
 	return advise(v, "Get its symbols first (see the limits).");
 }
 
@@ -1390,7 +1396,34 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	    : above.name ? above.name
 	                 : "");
 	add_loop(f, row, v);
-	return advise_nameless(row, *called, own, above.name, v);
+	return advise_nameless(row->module, *called, own, above.name, v);
+}
+
+// "75 % of the CPU time is spent in memmem, mostly called from rb_memsearch in libruby-3.1.so."
+static bool below_library(const struct verdict_facts *f, const struct row *row, const char *place,
+                          struct verdict *v)
+{
+	struct place_direct above = place_outer_caller(f->cpu_tree, row->name, row->module);
+	struct row caller = { .name = (char *)above.name, .module = (char *)above.module };
+	char code[400], both[64];
+
+	if (!above.name || (double)above.self < STANDS_FOR * (double)row->self)
+		return false;
+	if (above.name[0] == '[')
+		name_nameless(&caller, code, sizeof(code));
+	else
+		name_row(&caller, code, sizeof(code));
+	say(v, "%s %% of %s%s is spent in %s, mostly called from %s.",
+	    format_percent(row->self, f->all).text, f->of, with_waiting(f, row, both, sizeof(both)),
+	    place, code);
+	if (strcmp(above.name, "[jit]") == 0)
+		return advise_jit(f, v);
+	if (origin_is_interpreter(above.module))
+		return advise_interpreter(above.module, false, v);
+	if (above.name[0] != '[' && !known_work_of_library(above.module) &&
+	    !known_work_of_program(above.module))
+		return advise(v, "Start with that caller: call it less often or with less work.");
+	return advise_nameless(above.module, false, false, false, v);
 }
 
 static bool hot_function(const struct verdict_facts *f, struct verdict *v)
@@ -1410,6 +1443,9 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (caller)
 		name_call(&call, called, sizeof(called));
 	if (of_openmp(f, row, called, v))
+		return true;
+	if (foreign && !caller && row->name[0] != '[' && !row->kernel &&
+	    !query_lacks_agent(f->run, row->module) && below_library(f, row, place, v))
 		return true;
 	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
 	    says_op(f, row, v))

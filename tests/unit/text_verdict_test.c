@@ -202,6 +202,41 @@ Test(text_verdict, a_library_that_is_known_for_one_thing_has_advice_of_its_own)
 		"EXPLAIN QUERY PLAN");
 }
 
+// "memmem" of the C library, called by a function of another library.
+static struct profile *with_outer(struct call_node nodes[3], const char *name, const char *module)
+{
+	struct profile *profile = with_nameless(nodes, "memmem", "/usr/lib/libc.so.6", "memmem");
+
+	nodes[0].name = name;
+	nodes[0].module = module;
+	return profile;
+}
+
+Test(text_verdict, a_library_function_is_told_by_the_code_that_calls_its_library)
+{
+	static const struct {
+		const char *name, *module, *says, *advises;
+	} rows[] = {
+		{ "rb_memsearch", "/usr/lib/libruby-3.1.so.3.1",
+		  "in memmem in libc.so.6, mostly called from rb_memsearch in libruby-3.1.so.3.1.",
+		  "interprets a script" },
+		{ "[sort]", "/usr/bin/sort", "mostly called from code without symbols in sort.",
+		  "What sort works on is up to its options and input" },
+		{ "foo_run", "/usr/lib/libfoo.so", "mostly called from foo_run in libfoo.so.",
+		  "Start with that caller: call it less often or with less work." },
+		{ "[jit]", NULL,
+		  "mostly called from code without symbols that a JIT compiler made.",
+		  "Make the JIT compiler write symbol names" },
+		{ "[truncated]", NULL, "in memmem in libc.so.6.", "See who calls it" },
+	};
+	struct call_node nodes[3];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		expect_verdict(with_outer(nodes, rows[i].name, rows[i].module), rows[i].says);
+		expect_verdict(with_outer(nodes, rows[i].name, rows[i].module), rows[i].advises);
+	}
+}
+
 // Logging, half of it in each of two functions of a library that call a comparison of the user's
 // own; PART_MS of that.
 static struct profile *with_logging(struct profile *profile, struct call_node nodes[5],
