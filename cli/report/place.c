@@ -89,36 +89,43 @@ struct direct {
 	size_t count;
 };
 
-static void add_direct(struct direct *d, const char *name, const char *module, uint64_t self)
+static void add_direct(struct direct *d, const struct call_node *caller, uint64_t self)
 {
 	size_t i = 0;
 
-	while (i < d->count && strcmp(d->callers[i].name, name) != 0)
+	while (i < d->count && strcmp(d->callers[i].caller->name, caller->name) != 0)
 		i++;
 	if (i == DIRECT_MAX)
 		return;
 	d->count += i == d->count;
-	d->callers[i].name = name;
-	d->callers[i].module = module;
+	if (!d->callers[i].caller)
+		d->callers[i].caller = caller;
 	d->callers[i].self += self;
 }
 
 static struct place_direct busiest_of(const struct direct *d)
 {
 	struct place_direct most = { 0 };
+	uint64_t all = 0;
 
-	for (size_t i = 0; i < d->count; i++)
+	for (size_t i = 0; i < d->count; i++) {
+		all += d->callers[i].self;
 		if (d->callers[i].self > most.self)
 			most = d->callers[i];
+	}
+	most.all = all;
 	return most;
 }
 
-static void direct_below(struct direct *d, const struct call_node *caller, int depth)
+// FROM has called CALLER, or is it: a function that calls itself is no caller of its own.
+static void direct_below(struct direct *d, const struct call_node *caller,
+                         const struct call_node *from, int depth)
 {
 	for (const struct call_node *c = caller->child; c && depth < DEPTH_MAX; c = c->next) {
-		if (strcmp(c->name, d->function) == 0 && depth > 0)
-			add_direct(d, caller->name, caller->module, c->self);
-		direct_below(d, c, depth + 1);
+		bool itself = strcmp(c->name, d->function) == 0;
+		if (itself && from)
+			add_direct(d, from, c->self);
+		direct_below(d, c, itself ? from : c, depth + 1);
 	}
 }
 
@@ -126,7 +133,7 @@ struct place_direct place_direct_caller(const struct call_tree *tree, const char
 {
 	struct direct direct = { .function = function };
 
-	direct_below(&direct, call_tree_root(tree), 0);
+	direct_below(&direct, call_tree_root(tree), NULL, 0);
 	return busiest_of(&direct);
 }
 
@@ -150,7 +157,7 @@ static void named_below(struct direct *d, const struct call_node *node, const ch
 		bool wanted = strcmp(node->name, d->function) == 0 && node->module &&
 		              strcmp(node->module, module) == 0;
 		if (wanted && named)
-			add_direct(d, named->name, named->module, node->self);
+			add_direct(d, named, node->self);
 		named_below(d, node->child, module, tells(node) ? node : named, depth + 1);
 	}
 }
@@ -178,7 +185,7 @@ static void outer_above(struct direct *d, const struct call_node *node, const ch
 		              (node->module && is_text(node->module, module));
 		if (outer && is_code(outer) && strcmp(node->name, d->function) == 0 &&
 		    is_text(node->module, module))
-			add_direct(d, outer->name, outer->module, node->self);
+			add_direct(d, outer, node->self);
 		outer_above(d, node->child, module, within ? outer : node, depth + 1);
 	}
 }
@@ -385,6 +392,17 @@ static void sum_passing(struct passing *p, const struct call_node *node, int dep
 	}
 }
 
+// Of NAME's outermost calls.
+static uint64_t total_of(const struct call_node *node, const char *name, int depth)
+{
+	uint64_t total = 0;
+
+	for (; node && depth < DEPTH_MAX; node = node->next)
+		total += strcmp(node->name, name) == 0 ? node->total
+		                                       : total_of(node->child, name, depth + 1);
+	return total;
+}
+
 static void find_most(struct passing *p, const struct call_node *node, int depth)
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
@@ -407,7 +425,8 @@ bool place_passes_on(const struct call_tree *tree, const char *function)
 	if (!p.most || strcmp(p.most->name, function) == 0)
 		return false;
 	sum_passing(&p, first, 0);
-	return (double)p.below >= PASSED_SHARE * (double)p.total;
+	return (double)p.below >= PASSED_SHARE * (double)p.total &&
+	       (double)p.below >= PASSED_SHARE * (double)total_of(first, p.most->name, 0);
 }
 
 // Trees are as deep as stacks are, which have a limit.

@@ -23,14 +23,14 @@ struct place_call {
 /* The caller below which most time of FUNCTION was spent. */
 struct place_call place_caller(const struct call_tree *tree, const char *function);
 
-/* One that calls a function itself, whoever's it is. NAME is borrowed from the tree. */
+/* One that calls a function itself, whoever's it is; borrowed from the tree. */
 struct place_direct {
-	const char *name;   /* NULL: nobody is known to */
-	const char *module; /* NULL if unknown, or if a JIT compiler made it */
-	uint64_t self;      /* of the function, called by it */
+	const struct call_node *caller; /* NULL: nobody is known to */
+	uint64_t self;                  /* of the function, called by it */
+	uint64_t all;                   /* of the function, whoever calls it */
 };
 
-/* The one that most of FUNCTION's self time is called by. */
+/* The one that most of FUNCTION's self time is called by, but for itself. */
 struct place_direct place_direct_caller(const struct call_tree *tree, const char *function);
 
 /* The function with a name, of whichever file but the C library's, that most of the self time of
@@ -81,7 +81,8 @@ struct place_op place_op_below(const struct call_tree *tree, const struct place_
                                bool (*counts)(const void *context, const char *op),
                                const void *context);
 
-/* Whether FUNCTION only passes on to one other function, which has all of its time but for 1 %. */
+/* Whether FUNCTION only passes on to one other function, which has all of its time but for 1 %, and
+   hardly any from other callers: its row says the same. */
 bool place_passes_on(const struct call_tree *tree, const char *function);
 
 /* Whether most of CALLEE's time, with all that it calls, is within FUNCTION of FILE, which may be

@@ -279,9 +279,9 @@ static bool name_kernels_caller(struct code *code, const struct row *row)
 	if (!code->calls || !is_kernel(row))
 		return false;
 	struct place_direct most = place_direct_caller(code->calls, row->name);
-	if (!most.name)
+	if (!most.caller)
 		return false;
-	code->name = report_say(code->report, "%s < %s", row->name, most.name);
+	code->name = report_say(code->report, "%s < %s", row->name, most.caller->name);
 	code->beside = report_say(code->report, "%s %% of %s",
 	                          format_percent(most.self, row->self).text, row->name);
 	return true;

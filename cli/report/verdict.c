@@ -43,6 +43,7 @@
 #define MOST_SHARE     0.5  /* of the time, by a finding */
 #define ASKED_SHARE    0.1  /* of the CPU time, by a function and what it asks libraries for */
 #define MORE_THAN      1.1  /* times the function that has most itself: then that says more */
+#define NEARLY_ALL     0.95 /* of the time of a place, for one of those who call it */
 #define HALF_OF        0.5  /* times a library's function: a caller has part of it at least */
 #define LOOP_SHARE     0.1  /* of code without a name, in loops of one kind */
 #define SAME_SHARE     0.01 /* shares that differ by less need no word */
@@ -363,6 +364,27 @@ static void add_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 	snprintf(v->next + length, sizeof(v->next) - length, " %s.", text);
 }
 
+// A helper that several functions call says little of which of them costs: so does the one of them
+// that has most of its time.
+static void add_caller(const struct verdict_facts *f, const char *function, struct verdict *v)
+{
+	struct place_direct most = place_direct_caller(f->cpu_tree, function);
+	const struct call_node *caller = most.caller;
+	char advice[sizeof(v->next)], place[400];
+
+	if (!caller || caller->name[0] == '[' || caller->kernel ||
+	    share_of(most.all, f->cpu->all) < ASKED_SHARE ||
+	    (double)most.self < MOST_SHARE * (double)most.all ||
+	    (double)most.self > NEARLY_ALL * (double)most.all)
+		return;
+	name_node(caller, place, sizeof(place));
+	memcpy(advice, v->next, sizeof(advice));
+	int length =
+		snprintf(v->next, sizeof(v->next), "%s %% of the time in %.60s is spent for %s. ",
+	                 format_percent(most.self, most.all).text, function, place);
+	snprintf(v->next + length, sizeof(v->next) - (size_t)length, "%s", advice);
+}
+
 static bool is_of_imports(const struct finding *finding)
 {
 	return strcmp(finding->rule->id, "PY-IMPORT") == 0;
@@ -603,6 +625,8 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 	if (is_of_imports(finding))
 		return advise_apart(f, finding, v);
 	advise(v, "%s", finding->advice);
+	if (finding->function && !origin_is_foreign(NULL, finding->file))
+		add_caller(f, finding->function, v);
 	if (finding->share < MOST_SHARE && f->run->samples >= FEW_SAMPLES &&
 	    asks_most(f, MORE_THAN, &sum) && share_of(sum.self + sum.below, f->all) >= MOST_SHARE)
 		add_sum(f, &sum, v);
@@ -978,12 +1002,10 @@ static bool advise_interpreter(const char *module, bool caller, struct verdict *
 }
 
 // "code without symbols that a JIT compiler made", "code without symbols in libfoo.so".
-static void name_nameless(const struct row *row, char *buffer, size_t size)
+static void name_nameless(const char *module, char *buffer, size_t size)
 {
-	bool jit = is_mark(row);
-
 	snprintf(buffer, size, "code without symbols %s%s",
-	         jit ? "that a JIT compiler made" : "in ", jit ? "" : path_base(row->module));
+	         module ? "in " : "that a JIT compiler made", module ? path_base(module) : "");
 }
 
 // The user's own place comes first; what a library is known for, behind it.
@@ -1035,7 +1057,7 @@ static bool says_op(const struct verdict_facts *f, const struct row *row, struct
 	bool caller = call.caller && call.caller->name[0] != '[';
 	if (caller)
 		name_call(&call, called, sizeof(called));
-	name_nameless(row, code, sizeof(code));
+	name_nameless(row->module, code, sizeof(code));
 	say(v, "%s %% of %s is spent in the op %.80s (%s)%s%s.",
 	    format_percent(op.self, f->all).text, f->of, op.name, code,
 	    caller ? ", mostly called from " : "", called);
@@ -1375,9 +1397,10 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	if (!*called)
 		above = place_named_above(f->cpu_tree, row->name, row->module);
 	if ((double)above.self < STANDS_FOR * (double)row->self)
-		above.name = NULL;
-	cleanup_free char *name = above.name ? function_name_bare(above.name) : NULL;
-	name_nameless(row, code, sizeof(code));
+		above.caller = NULL;
+	const char *whole = above.caller ? above.caller->name : NULL;
+	cleanup_free char *name = whole ? function_name_bare(whole) : NULL;
+	name_nameless(row->module, code, sizeof(code));
 	say(v, "%s %% of %s%s is spent in %s%s%s%s%s%s%.200s.",
 	    format_percent(row->self, f->all).text, f->of, with_waiting(f, row, both, sizeof(both)),
 	    code,
@@ -1388,15 +1411,15 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	    : program ? program->name
 	              : "",
 	    work || program ? ")" : "", *called ? ", mostly called from " : "",
-	    *called      ? called
-	    : above.name ? ", mostly below "
-	                 : "",
-	    *called      ? ""
-	    : name       ? name
-	    : above.name ? above.name
-	                 : "");
+	    *called ? called
+	    : whole ? ", mostly below "
+	            : "",
+	    *called ? ""
+	    : name  ? name
+	    : whole ? whole
+	            : "");
 	add_loop(f, row, v);
-	return advise_nameless(row->module, *called, own, above.name, v);
+	return advise_nameless(row->module, *called, own, whole, v);
 }
 
 // "75 % of the CPU time is spent in memmem, mostly called from rb_memsearch in libruby-3.1.so."
@@ -1404,26 +1427,26 @@ static bool below_library(const struct verdict_facts *f, const struct row *row, 
                           struct verdict *v)
 {
 	struct place_direct above = place_outer_caller(f->cpu_tree, row->name, row->module);
-	struct row caller = { .name = (char *)above.name, .module = (char *)above.module };
+	const struct call_node *caller = above.caller;
 	char code[400], both[64];
 
-	if (!above.name || (double)above.self < STANDS_FOR * (double)row->self)
+	if (!caller || (double)above.self < STANDS_FOR * (double)row->self)
 		return false;
-	if (above.name[0] == '[')
-		name_nameless(&caller, code, sizeof(code));
+	if (caller->name[0] == '[')
+		name_nameless(caller->module, code, sizeof(code));
 	else
-		name_row(&caller, code, sizeof(code));
+		name_node(caller, code, sizeof(code));
 	say(v, "%s %% of %s%s is spent in %s, mostly called from %s.",
 	    format_percent(row->self, f->all).text, f->of, with_waiting(f, row, both, sizeof(both)),
 	    place, code);
-	if (strcmp(above.name, "[jit]") == 0)
+	if (strcmp(caller->name, "[jit]") == 0)
 		return advise_jit(f, v);
-	if (origin_is_interpreter(above.module))
-		return advise_interpreter(above.module, false, v);
-	if (above.name[0] != '[' && !known_work_of_library(above.module) &&
-	    !known_work_of_program(above.module))
+	if (origin_is_interpreter(caller->module))
+		return advise_interpreter(caller->module, false, v);
+	if (caller->name[0] != '[' && !known_work_of_library(caller->module) &&
+	    !known_work_of_program(caller->module))
 		return advise(v, "Start with that caller: call it less often or with less work.");
-	return advise_nameless(above.module, false, false, false, v);
+	return advise_nameless(caller->module, false, false, false, v);
 }
 
 static bool hot_function(const struct verdict_facts *f, struct verdict *v)
@@ -1470,9 +1493,12 @@ static bool hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (caller)
 		return advise_call(row->module, v);
 	// The hot lines are the user's own.
-	if (row->file && !foreign)
-		return advise(v, "Start there: its lines are under \"hot lines\", its callers in "
-		                 "bottleneck report --call-tree");
+	if (row->file && !foreign) {
+		advise(v, "Start there: its lines are under \"hot lines\", its callers in "
+		          "bottleneck report --call-tree");
+		add_caller(f, row->name, v);
+		return true;
+	}
 	return advise(v, "See who calls it: bottleneck report --call-tree");
 }
 

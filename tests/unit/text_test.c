@@ -93,6 +93,34 @@ Test(text, a_brief_table_of_total_time_leaves_out_who_only_passes_on)
 	}
 }
 
+// "work" is called by "other", too: how much of it "run" has is said by the row of "run" alone.
+Test(text, a_brief_table_of_total_time_has_each_caller_of_a_function_that_several_call)
+{
+	struct call_node work = { .name = "work", .self = 70, .total = 70 };
+	struct call_node rest = { .name = "work", .self = 30, .total = 30 };
+	struct call_node run = { .name = "run", .total = 70, .child = &work };
+	struct call_node other = { .name = "other", .total = 30, .child = &rest };
+	static const struct row rows[] = {
+		{ .name = "work", .self = 100 * NS_PER_SEC, .total = 100 * NS_PER_SEC },
+		{ .name = "run", .total = 70 * NS_PER_SEC },
+		{ .name = "other", .total = 30 * NS_PER_SEC },
+	};
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	run.next = &other;
+	profile->tree = &run;
+	profile->functions = rows;
+	profile->function_count = sizeof(rows) / sizeof(rows[0]);
+	profile->all = 100 * NS_PER_SEC;
+	view_make_brief(&view);
+	cleanup_free char *page = text_page(profile, &view, golden_terminal(100, false, false));
+	char *table = strstr(page, "hotspots by total time");
+	cr_assert(ne(ptr, table, NULL), "%s", page);
+	cr_expect(ne(ptr, strstr(table, " run"), NULL), "%s", table);
+	cr_expect(ne(ptr, strstr(table, " other"), NULL), "%s", table);
+}
+
 Test(text, in_colour_and_in_ascii)
 {
 	struct view view = view_default();

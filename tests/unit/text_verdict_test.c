@@ -202,6 +202,48 @@ Test(text_verdict, a_library_that_is_known_for_one_thing_has_advice_of_its_own)
 		"EXPLAIN QUERY PLAN");
 }
 
+// Three functions call one helper, which takes as long for each of them as PARTS say.
+static struct profile *with_helper(struct call_node nodes[6], const uint64_t parts[3])
+{
+	static const char *const callers[] = { "decode", "filter", "encode" };
+	static struct row row = { .name = "work", .file = "/src/pipe.c", .line = 12 };
+	struct profile *profile = fake_profile();
+
+	row.self = row.total = row.self_ns[METRIC_ON_CPU] = 0;
+	for (int i = 0; i < 3; i++) {
+		uint64_t ns = parts[i] * NS_PER_MS;
+		nodes[i] = (struct call_node){ .name = callers[i],
+			                       .file = "/src/pipe.c",
+			                       .line = 20 + i,
+			                       .total = ns,
+			                       .child = &nodes[3 + i],
+			                       .next = i < 2 ? &nodes[i + 1] : NULL };
+		nodes[3 + i] = (struct call_node){
+			.name = "work", .file = "/src/pipe.c", .line = 12, .self = ns, .total = ns
+		};
+		row.self += ns;
+	}
+	row.total = row.self_ns[METRIC_ON_CPU] = row.self;
+	profile->tree = nodes;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	return profile;
+}
+
+Test(text_verdict, the_caller_that_most_of_a_helper_is_for_is_named)
+{
+	struct call_node nodes[6];
+
+	expect_verdict(with_helper(nodes, (uint64_t[]){ 50, 900, 50 }),
+	               "is spent in work (pipe.c:12).");
+	expect_verdict(with_helper(nodes, (uint64_t[]){ 50, 900, 50 }),
+	               "90.0 % of the time in work is spent for filter (pipe.c:21). Start there");
+	// One caller says what the function says; of several equal ones none says more.
+	expect_verdict(with_helper(nodes, (uint64_t[]){ 0, 1000, 0 }), "  Start there");
+	expect_verdict(with_helper(nodes, (uint64_t[]){ 300, 400, 300 }), "  Start there");
+}
+
 // "memmem" of the C library, called by a function of another library.
 static struct profile *with_outer(struct call_node nodes[3], const char *name, const char *module)
 {
