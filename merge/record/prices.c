@@ -225,7 +225,8 @@ static bool is_sane(const struct prices *p)
 	return p->sample < NS_PER_MS && p->task < NS_PER_SEC && p->exec < NS_PER_SEC;
 }
 
-// Those of FILE that still hold, but for that of KEY, which goes to *FOUND. Returns how many.
+// Those of PATH that still hold, the newest first, but for that of KEY, which goes to *FOUND. Returns
+// how many: the oldest makes room for one more.
 static size_t read_prices(const char *path, uint64_t key, struct kept kept[KEPT],
                           struct kept *found)
 {
@@ -284,8 +285,9 @@ struct prices prices_measure(const struct prices_request *request)
 		return found.prices;
 	struct prices prices = measure_in_child(request);
 	if (key && prices.sample) {
-		kept[count++] = (struct kept){ key, clock_ns(CLOCK_REALTIME) / NS_PER_SEC, prices };
-		write_prices(request->kept, kept, count);
+		memmove(kept + 1, kept, count * sizeof(*kept));
+		kept[0] = (struct kept){ key, clock_ns(CLOCK_REALTIME) / NS_PER_SEC, prices };
+		write_prices(request->kept, kept, count + 1);
 	}
 	return prices;
 }

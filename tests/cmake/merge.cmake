@@ -10,6 +10,7 @@ foreach(module
   meetings
   merger_slots
   paths
+  prices
   notes
   recorder
   lengths

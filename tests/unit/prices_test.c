@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "merge/record/prices.h"
+
+#include "base/clock.h"
+#include "tests/support/expect.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILLED 16 // as many as one file keeps
+
+static char path[] = "/tmp/prices-test-XXXXXX";
+
+static void begin(void)
+{
+	int fd = mkstemp(path);
+
+	cr_assert(fd >= 0);
+	close(fd);
+}
+
+static void end(void)
+{
+	unlink(path);
+}
+
+TestSuite(prices, .init = begin, .fini = end);
+
+// Prices of other options, all measured a moment ago.
+static void fill_file(void)
+{
+	FILE *file = fopen(path, "we");
+
+	cr_assert(file);
+	for (unsigned i = 1; i <= FILLED; i++)
+		fprintf(file, "%x %" PRIu64 " 10000 0 0\n", i,
+		        clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
+	cr_assert(eq(int, fclose(file), 0));
+}
+
+static unsigned count_lines(const char *with)
+{
+	FILE *file = fopen(path, "re");
+	char line[256];
+	unsigned count = 0;
+
+	cr_assert(file);
+	while (fgets(line, sizeof(line), file))
+		count += !with || strstr(line, with) != NULL;
+	fclose(file);
+	return count;
+}
+
+static uint64_t sample_price(uint32_t frequency_hz)
+{
+	struct prices_request request = {
+		.frequency_hz = frequency_hz,
+		.stack_bytes = 4096,
+		.kept = path,
+	};
+
+	return prices_measure(&request).sample;
+}
+
+Test(prices, a_full_file_forgets_the_oldest_price_and_keeps_the_newest)
+{
+	uint64_t first, second;
+
+	fill_file();
+	if (!(first = sample_price(999)) || !(second = sample_price(499)))
+		cr_skip("no price of a sample can be measured here");
+	cr_expect(eq(u32, count_lines(NULL), FILLED));
+	cr_expect(eq(u32, count_lines(" 10000 0 0\n"), FILLED - 2), "both new ones are kept");
+	// Measured anew, neither would be the same to the nanosecond.
+	cr_expect(eq(u64, sample_price(999), first));
+	cr_expect(eq(u64, sample_price(499), second));
+}
