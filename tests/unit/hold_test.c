@@ -68,7 +68,7 @@ Test(hold, one_that_was_not_taken_changes_nothing)
 	sigemptyset(&own);
 	sigaddset(&own, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &own, NULL);
-	hold_end((struct hold){ 0, false });
+	hold_end((struct hold){ 0 });
 	cr_expect(eq(int, blocks(SIGUSR2), 1));
 }
 

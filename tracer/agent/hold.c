@@ -14,6 +14,12 @@ static bool set_mask(uint64_t mask, uint64_t *before)
 	return syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, sizeof(mask)) == 0;
 }
 
+// Signals of the process are the main thread's to take, whatever its mask becomes.
+static bool is_main_thread(void)
+{
+	return (pid_t)syscall(SYS_gettid) == getpid();
+}
+
 // From a mask that lets nothing in: only there can be seen what waits for the process.
 static bool leave_to(uint64_t mask)
 {
@@ -25,16 +31,23 @@ struct hold hold_signals(void)
 {
 	const uint64_t raised =
 		BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS);
-	struct hold hold = { 0, false };
+	const uint64_t most = ~raised;
+	struct hold hold = { .main = is_main_thread() };
 
-	if (!set_mask(UINT64_MAX, &hold.mask))
+	if (hold.main) {
+		hold.held = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &most, &hold.mask,
+		                    sizeof(most)) == 0;
 		return hold;
-	hold.held = leave_to(~raised | hold.mask);
+	}
+	if (set_mask(UINT64_MAX, &hold.mask))
+		hold.held = leave_to(most | hold.mask);
 	return hold;
 }
 
 void hold_end(struct hold hold)
 {
-	if (hold.held && set_mask(UINT64_MAX, NULL))
+	if (hold.held && hold.main)
+		set_mask(hold.mask, NULL);
+	else if (hold.held && set_mask(UINT64_MAX, NULL))
 		leave_to(hold.mask);
 }

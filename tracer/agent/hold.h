@@ -17,6 +17,7 @@
 struct hold {
 	uint64_t mask; /* what was blocked before */
 	bool held;
+	bool main; /* the calling thread is the main thread */
 };
 
 struct hold hold_signals(void);

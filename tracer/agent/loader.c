@@ -292,7 +292,7 @@ static int walk_by_any_lock(visit_object *visit, void *context)
 
 int loader_each(int (*visit)(struct dl_phdr_info *info, size_t size, void *context), void *context)
 {
-	struct hold held = { 0, false };
+	struct hold held = { 0 };
 
 	loader_enter();
 	// A handler's fork would leave the lock to a thread that the child has not got.
