@@ -4,8 +4,10 @@
 // any of them.
 #include "merge/rules/activity.h"
 
+#include "base/hash.h"
 #include "base/op.h"
 
+#include <pthread.h>
 #include <string.h>
 
 struct names {
@@ -244,10 +246,14 @@ static bool matches(const char *pattern, size_t length, const char *text, size_t
 		return false;
 	if (!rest)
 		return true;
-	for (size_t at = head; at <= text_length; at++)
-		if (matches(star + 1, rest, text + at, text_length - at))
+	for (const char *at = text + head, *end = text + text_length;; at++) {
+		// No pattern has two stars in a row.
+		at = memchr(at, star[1], (size_t)(end - at));
+		if (!at)
+			return false;
+		if (matches(star + 1, rest, at, (size_t)(end - at)))
 			return true;
-	return false;
+	}
 }
 
 // "file.py:function"; NULL if PATTERN is no such.
@@ -260,31 +266,100 @@ static const char *colon_of(const char *pattern, size_t length)
 	return python || frozen ? colon : NULL;
 }
 
-// FILE: of Python's functions alone.
-static bool fits(const char *pattern, size_t length, const char *function, size_t name_length,
-                 const char *file)
+static bool is_in(const char *names, const char *name)
 {
-	const char *colon = colon_of(pattern, length);
+	size_t name_length = strlen(name);
 
-	if (!colon)
-		return !file && matches(pattern, length, function, name_length);
-	size_t head = (size_t)(colon - pattern);
-	return file && ends_with(file, pattern, head) &&
-	       matches(colon + 1, length - head - 1, function, name_length);
-}
-
-static bool is_in(const char *names, const char *function, size_t name_length, const char *file)
-{
 	for (const char *at = names; *at;) {
 		size_t length = (size_t)(strchrnul(at, '|') - at);
-		// Most are sorted out by their first letter; of Python's functions the file comes
-		// first.
-		bool may = file || *at == *function || *at == '*';
-		if (may && fits(at, length, function, name_length, file))
+		if (matches(at, length, name, name_length))
 			return true;
 		at += length + (at[length] == '|');
 	}
 	return false;
+}
+
+// The patterns of the table. A report asks for the same few thousand functions again and again, and
+// most patterns are sorted out by the first letter, or for a function of Python by its file.
+#define PATTERNS_MAX 1024
+#define BUCKETS      256 // of each kind
+
+struct pattern {
+	const char *text;
+	uint16_t length, file_length; // the latter of "file.py" in "file.py:function"; 0: none
+	uint16_t next;                // in the bucket, + 1
+	activity_set activity;
+};
+
+static struct pattern_index {
+	struct pattern patterns[PATTERNS_MAX];
+	uint16_t count;
+	uint16_t names[BUCKETS], files[BUCKETS]; // the first + 1
+} patterns;
+
+static uint16_t *bucket_of_name(const char *name)
+{
+	return &patterns.names[(unsigned char)*name];
+}
+
+static uint16_t *bucket_of_file(const char *path, size_t length)
+{
+	const char *slash = memrchr(path, '/', length);
+	const char *name = slash ? slash + 1 : path;
+
+	return &patterns.files[hash_bytes(name, length - (size_t)(name - path)) % BUCKETS];
+}
+
+static void add_pattern(const char *text, size_t length, activity_set activity)
+{
+	const char *colon = colon_of(text, length);
+	size_t file_length = colon ? (size_t)(colon - text) : 0;
+	uint16_t *bucket = colon ? bucket_of_file(text, file_length) : bucket_of_name(text);
+
+	if (patterns.count == PATTERNS_MAX)
+		return; // a test asks for the last ones
+	patterns.patterns[patterns.count++] = (struct pattern){
+		text, (uint16_t)length, (uint16_t)file_length, *bucket, activity,
+	};
+	*bucket = patterns.count;
+}
+
+static void index_patterns(void)
+{
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		for (const char *at = table[i].names; *at;) {
+			size_t length = (size_t)(strchrnul(at, '|') - at);
+			add_pattern(at, length, table[i].activity);
+			at += length + (at[length] == '|');
+		}
+}
+
+static activity_set find_names(const uint16_t *bucket, const char *name, size_t length)
+{
+	activity_set found = 0;
+
+	for (uint16_t at = *bucket; at; at = patterns.patterns[at - 1].next) {
+		const struct pattern *p = &patterns.patterns[at - 1];
+		if (matches(p->text, p->length, name, length))
+			found |= p->activity;
+	}
+	return found;
+}
+
+static activity_set find_in_file(const char *name, const char *file, size_t file_length)
+{
+	size_t length = strlen(name);
+	activity_set found = 0;
+
+	for (uint16_t at = *bucket_of_file(file, file_length); at;
+	     at = patterns.patterns[at - 1].next) {
+		const struct pattern *p = &patterns.patterns[at - 1];
+		size_t head = p->file_length + (size_t)1;
+		if (ends_with(file, p->text, p->file_length) &&
+		    matches(p->text + head, p->length - head, name, length))
+			found |= p->activity;
+	}
+	return found;
 }
 
 // The first C in NAME that is in no brackets; NULL if there is none.
@@ -329,18 +404,20 @@ static bool copies_object(const char *name, size_t length)
 
 activity_set activity_of(const char *function, const char *file)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	size_t end = file ? strlen(file) : 0;
-	bool python = end > 3 && (strcmp(file + end - 3, ".py") == 0 || file[0] == '<');
 	const char *name = function;
-	activity_set found = 0;
 
-	while (*name == '_' && !python)
+	pthread_once(&once, index_patterns);
+	if (end > 3 && (strcmp(file + end - 3, ".py") == 0 || file[0] == '<'))
+		return find_in_file(name, file, end);
+	while (*name == '_')
 		name++;
-	size_t length = python ? strlen(name) : strcspn(name, "@");
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (is_in(table[i].names, name, length, python ? file : NULL))
-			found |= table[i].activity;
-	if (!python && copies_object(name, length))
+	size_t length = strcspn(name, "@");
+	activity_set found = find_names(bucket_of_name("*"), name, length);
+	if (*name != '*')
+		found |= find_names(bucket_of_name(name), name, length);
+	if (copies_object(name, length))
 		found |= ACTIVITY(OBJECT);
 	return found;
 }
@@ -354,11 +431,10 @@ activity_set activity_of_op(const struct op *op)
 		return strcmp(op->name, "garbage collection") == 0 ? ACTIVITY(GC) : 0;
 	if (algebra && (name[0] == 'd' || name[0] == 'z'))
 		return ACTIVITY(BLAS) | ACTIVITY(DOUBLE);
-	if (op->provider == OP_TORCH && is_in(tensor_joins, op->name, strlen(op->name), NULL))
+	if (op->provider == OP_TORCH && is_in(tensor_joins, op->name))
 		return ACTIVITY(JOINED);
-	if (op->provider == OP_TORCH && is_in(tensor_copies, op->name, strlen(op->name), NULL))
+	if (op->provider == OP_TORCH && is_in(tensor_copies, op->name))
 		return ACTIVITY(TENSORS);
-	algebra |=
-		op->provider == OP_TORCH && is_in(tensor_algebra, op->name, strlen(op->name), NULL);
+	algebra |= op->provider == OP_TORCH && is_in(tensor_algebra, op->name);
 	return algebra ? ACTIVITY(BLAS) : 0;
 }

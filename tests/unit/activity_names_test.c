@@ -69,6 +69,12 @@ Test(activity_names, python_functions_are_known_by_their_files)
 		{ "read", "/home/me/read.py", 0 },
 		{ "info", "/usr/lib/python3.11/logging/__init__.py", ACTIVITY(LOGGING) },
 		{ "info", "/home/me/app/__init__.py", 0 },
+		{ "_find_and_load", "<frozen importlib._bootstrap>", ACTIVITY(IMPORT) },
+		{ "_find_and_load", "<frozen importlib._bootstrap_external>", 0 },
+		// The last of the table: all patterns are indexed.
+		{ "CUDADispatcher.compile", "/opt/numba/cuda/dispatcher.py", ACTIVITY(COMPILE) },
+		{ "CUDADispatcher.compile", "numba/cuda/dispatcher.py", ACTIVITY(COMPILE) },
+		{ "CUDADispatcher.compile", "/opt/cuda/dispatcher.py", 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
