@@ -4,18 +4,29 @@
 #include <stddef.h>
 #include <string.h>
 
+// By hand, as this is asked of each frame of each path: most differ in one of the first letters.
+static bool begins_with(const char *text, const char *prefix)
+{
+	while (*prefix && *text == *prefix) {
+		text++;
+		prefix++;
+	}
+	return !*prefix;
+}
+
 static bool begins_with_one(const char *text, const char *const *prefixes)
 {
 	for (; *prefixes; prefixes++)
-		if (strncmp(text, *prefixes, strlen(*prefixes)) == 0)
+		if (begins_with(text, *prefixes))
 			return true;
 	return false;
 }
 
-static bool holds_one(const char *text, const char *const *parts)
+// PARTS begin with a slash.
+static bool holds_one(const char *path, const char *const *parts)
 {
-	for (; *parts; parts++)
-		if (strstr(text, *parts))
+	for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/'))
+		if (begins_with_one(at, parts))
 			return true;
 	return false;
 }
@@ -52,11 +63,13 @@ bool origin_is_foreign(const char *module, const char *file)
 		                               // What NumPy makes by exec().
 		                               "<__array_function__ ", NULL };
 	// Wherever an interpreter or a virtual environment was put.
-	static const char *const installed[] = { "/site-packages/",       "/dist-packages/",
-		                                 "/node_modules/",        "/pkg/mod/",
-		                                 "/lib/python3.",         "/lib64/python3.",
-		                                 "/bin/python3",          "/libpython3.",
-		                                 "/libbottleneck-agent.", NULL };
+	static const char *const installed[] = { "/site-packages/", "/dist-packages/",
+		                                 "/node_modules/", "/pkg/mod/", "/lib/python3.",
+		                                 "/lib64/python3.", "/bin/python3", "/libpython3.",
+		                                 "/libbottleneck-agent.",
+		                                 // Of compilers, that may write it as
+		                                 // "/usr/bin/../lib/gcc/x/12/../include/c++/12/".
+		                                 "/include/c++/", NULL };
 
 	// What was compiled at run time is in no file: its source decides.
 	if (module && file && strncmp(module, "[jit", 4) == 0)
@@ -66,10 +79,7 @@ bool origin_is_foreign(const char *module, const char *file)
 	if (module && (begins_with_one(module, modules) || holds_one(module, installed) ||
 	               is_runtime(module)))
 		return true;
-	// Compilers write "/usr/bin/../lib/gcc/x86_64-linux-gnu/12/../../../../include/c++/12/"
-	// too.
-	return file && (begins_with_one(file, sources) || holds_one(file, installed) ||
-	                strstr(file, "/include/c++/"));
+	return file && (begins_with_one(file, sources) || holds_one(file, installed));
 }
 
 bool origin_is_installed(const char *module)
