@@ -131,6 +131,7 @@ static int open_alt(struct elf_module *m, struct error *err)
 {
 	if (!m->alt)
 		return 0;
+	elf_file_keep_in(m->alt, m->context->sections);
 	struct dwarf_sections sections = dwarf_sections_of(m->alt, "");
 	m->alt_dwarf = dwarf_file_new(&sections, err);
 	if (!m->alt_dwarf)
@@ -145,6 +146,7 @@ static int open_dwarf(struct elf_module *m, struct error *err)
 
 	if (!elf)
 		return 0;
+	elf_file_keep_in(elf, m->context->sections);
 	struct dwarf_sections sections = dwarf_sections_of(elf, "");
 	m->dwarf = dwarf_file_new(&sections, err);
 	if (!m->dwarf || open_alt(m, err) < 0)

@@ -23,6 +23,7 @@ struct elf_module_context {
 	const char *debug_directories;
 	struct debuginfod *debuginfod;  /* NULL: do not ask */
 	const char *debuginfod_trouble; /* why it cannot be asked though it should; or "" */
+	const char *sections;           /* where decompressed ones are kept; NULL: they are not */
 	struct strings *paths;
 	struct demangler *names;
 };

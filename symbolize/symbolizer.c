@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "symbolize/answers.h"
 #include "symbolize/elf/debuginfod.h"
+#include "symbolize/elf/section_cache.h"
 #include "symbolize/elf_module.h"
 #include "symbolize/frame/demangle.h"
 #include "symbolize/jit/jit_module.h"
@@ -47,6 +48,7 @@ struct block {
 struct symbolizer {
 	struct symbolizer_options options;
 	char *directories, *jit_directory, *kept_maps, *names_directory;
+	char *sections;        // a directory in that of the names
 	struct strings *paths; // and other texts that are given out
 	struct demangler *names;
 	struct debuginfod *debuginfod;
@@ -76,6 +78,9 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options, stru
 		s->kept_maps = options->kept_maps ? strdup(options->kept_maps) : NULL;
 		s->names_directory =
 			options->names_directory ? strdup(options->names_directory) : NULL;
+		if (options->names_directory &&
+		    asprintf(&s->sections, "%s/sections", options->names_directory) < 0)
+			s->sections = NULL; // then none are kept
 		s->kernel = options->kernel_names;
 		if (!s->kernel)
 			s->kernel = s->own_kernel =
@@ -94,6 +99,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options, stru
 	s->context = (struct elf_module_context){ .debug_directories = s->directories,
 		                                  .debuginfod = s->debuginfod,
 		                                  .debuginfod_trouble = s->debuginfod_error.text,
+		                                  .sections = s->sections,
 		                                  .paths = s->paths,
 		                                  .names = s->names };
 	return steal(s);
@@ -168,8 +174,11 @@ static void save_all_names(const struct symbolizer *s)
 	mkdir(s->names_directory, 0700); // it may be there
 	for (size_t i = 0; i < s->module_count; i++)
 		saved |= save_names(s, &s->modules[i]);
-	if (saved)
-		names_cache_bound(s->names_directory, NAMES_CACHE_BYTES);
+	if (!saved)
+		return;
+	names_cache_bound(s->names_directory, NAMES_CACHE_BYTES);
+	if (s->sections)
+		names_cache_bound(s->sections, SECTION_CACHE_BYTES);
 }
 
 void symbolizer_free(struct symbolizer *s)
@@ -197,6 +206,7 @@ void symbolizer_free(struct symbolizer *s)
 	free(s->jit_directory);
 	free(s->kept_maps);
 	free(s->names_directory);
+	free(s->sections);
 	free(s);
 }
 

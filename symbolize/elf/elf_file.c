@@ -6,6 +6,7 @@
 #include "base/inflated.h"
 #include "base/mapped.h"
 #include "symbolize/elf/decompress.h"
+#include "symbolize/elf/section_cache.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -20,6 +21,7 @@
 struct inflated {
 	const struct elf_section *section;
 	struct bytes bytes; // empty if it is damaged
+	struct mapped map;  // has them, if an earlier run has kept them
 };
 
 struct elf_file {
@@ -33,6 +35,7 @@ struct elf_file {
 	struct inflated *inflated;
 	size_t inflated_count;
 	uint64_t inflated_bytes; // of all, as they claim
+	const char *kept;        // a directory; NULL: they are not kept
 	char trouble[ERROR_TEXT_SIZE];
 };
 
@@ -176,7 +179,10 @@ void elf_file_close(struct elf_file *elf)
 	if (!elf)
 		return;
 	for (size_t i = 0; i < elf->inflated_count; i++)
-		free((void *)elf->inflated[i].bytes.data);
+		if (elf->inflated[i].map.data)
+			mapped_close(&elf->inflated[i].map);
+		else
+			free((void *)elf->inflated[i].bytes.data);
 	free(elf->inflated);
 	free(elf->sections);
 	elf_end(elf->elf);
@@ -266,16 +272,42 @@ static bool may_inflate(struct elf_file *elf, uint64_t size, struct error *err)
 	return true;
 }
 
-static struct bytes inflate_section(struct elf_file *elf, const struct elf_section *section)
+void elf_file_keep_in(struct elf_file *elf, const char *directory)
+{
+	elf->kept = directory;
+}
+
+// What IN becomes: SIZE bytes of an earlier run's, in MAP, or memory of their own.
+static const uint8_t *inflate(struct elf_file *elf, const struct elf_section *section,
+                              enum compression how, struct bytes in, uint64_t size,
+                              struct mapped *map, struct error *err)
+{
+	struct section_key key;
+	// Only zlib is sure to end with a checksum.
+	bool keep =
+		elf->kept && how == COMPRESSION_ZLIB &&
+		section_cache_key(elf->kept, elf_file_build_id(elf), section->name, in, size, &key);
+
+	if (keep && section_cache_read(&key, size, map))
+		return map->data;
+	const uint8_t *out = decompress(how, in, size, err);
+	if (keep && out)
+		section_cache_write(&key, (struct bytes){ out, (size_t)size });
+	return out;
+}
+
+static struct bytes inflate_section(struct elf_file *elf, const struct elf_section *section,
+                                    struct mapped *map)
 {
 	struct cursor c = cursor_at(raw_contents(elf, section), 0);
 	struct error err = { .text = "a section is compressed in a way that is not known" };
 	enum compression how;
 	uint64_t size;
-	uint8_t *out = NULL;
+	const uint8_t *out = NULL;
 
 	if (compression_header(elf, section, &c, &how, &size) && may_inflate(elf, size, &err))
-		out = decompress(how, (struct bytes){ c.at, cursor_left(&c) }, size, &err);
+		out = inflate(elf, section, how, (struct bytes){ c.at, cursor_left(&c) }, size, map,
+		              &err);
 	if (!out) {
 		snprintf(elf->trouble, sizeof(elf->trouble), "%s: %s", section->name, err.text);
 		return (struct bytes){ 0 };
@@ -293,7 +325,8 @@ struct bytes elf_file_contents(struct elf_file *elf, const struct elf_section *s
 		if (elf->inflated[i].section == section)
 			return elf->inflated[i].bytes;
 	struct inflated *room = &elf->inflated[elf->inflated_count++];
-	*room = (struct inflated){ section, inflate_section(elf, section) };
+	*room = (struct inflated){ .section = section };
+	room->bytes = inflate_section(elf, section, &room->map);
 	return room->bytes;
 }
 

@@ -50,6 +50,10 @@ size_t elf_file_section_count(const struct elf_file *elf);
 const struct elf_section *elf_file_section(const struct elf_file *elf, size_t index);
 const struct elf_section *elf_file_find(const struct elf_file *elf, const char *name);
 
+/* What is decompressed from now on is kept in DIRECTORY from run to run, see section_cache.h. It
+   must outlive ELF; NULL: nothing is. */
+void elf_file_keep_in(struct elf_file *elf, const char *directory);
+
 /*
  * What the section holds, decompressed once if need be. Empty if there is no
  * such section, if it takes no room in this file, or if it is damaged (then

@@ -3,6 +3,7 @@ foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_f
         function_start go_table jit_compiler jit_map jitdump line_program loop loop_fact names_cache symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
+unit(section_cache LIBS symbolize PkgConfig::ZLIB)
 unit(debug_package LIBS symbolize tracer_test_support)
 # NVIDIA's own library says what lines it finds, without a driver.
 find_file(REAL_CUPTI libcupti.so.13 PATHS /usr/local/cuda /usr/local/cuda/extras/CUPTI
