@@ -163,8 +163,12 @@ void function_starts_jumps(const struct function_starts *f, uint64_t start,
 	struct bytes code = function_starts_code(f, start, CODE_MAX);
 
 	for (size_t i = 0; i < code.size; i++) {
+		if (!(code.data[i] & 0x80))
+			continue; // no jump, as most bytes are none
 		uint64_t to = start + (uint64_t)read_jump(code, i);
-		if (to != start && function_starts_find(f, to) == to && !visit(context, to))
+		// Within the function no other one begins.
+		if (to - start >= code.size && function_starts_find(f, to) == to &&
+		    !visit(context, to))
 			return;
 	}
 }
