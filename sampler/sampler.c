@@ -540,6 +540,8 @@ int sampler_finish(struct sampler *s, struct error *err)
 	tracker_finish(s->tracker, now);
 	update_status(s);
 	priority_give_back(&s->priority);
+	if (s->source->ops->finish)
+		s->source->ops->finish(s->source);
 	return result;
 }
 

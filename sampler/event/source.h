@@ -101,6 +101,9 @@ struct source_ops {
 
 	/* Processes in other PID namespaces that ended before they were known; NULL: none. */
 	uint64_t (*strangers)(const struct source *s);
+
+	/* Nothing but close() comes behind this: what that waits for may begin. NULL: nothing. */
+	void (*finish)(struct source *s);
 };
 
 struct source {

@@ -15,6 +15,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -77,6 +79,8 @@ struct perf_source {
 	struct event event;
 	struct perf_rings rings;
 	struct perf_keeper keeper; // from the first look on
+	pthread_t closer;          // closes the events while the report is made
+	bool closing;
 };
 
 size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes)
@@ -485,6 +489,34 @@ static void allow_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static void *close_events(void *context)
+{
+	struct perf_source *s = context;
+
+	unmap_rings(s, 0);
+	close_more(s);
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		close_at_scope_end(&s->cpus[i].wakeup_fd);
+		close_at_scope_end(&s->cpus[i].switch_fd);
+		close_at_scope_end(&s->cpus[i].clock_fd);
+	}
+	s->cpu_count = 0;
+	return NULL;
+}
+
+// Who closes the last event of a tracepoint waits until no CPU can be in it, 10 to 50 ms.
+static void finish_source(struct source *source)
+{
+	struct perf_source *s = (struct perf_source *)source;
+	sigset_t all, before;
+
+	perf_keeper_stop(&s->keeper);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	s->closing = pthread_create(&s->closer, NULL, close_events, s) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void close_source(struct source *source)
 {
 	struct perf_source *s = (struct perf_source *)source;
@@ -492,15 +524,12 @@ static void close_source(struct source *source)
 	if (!s)
 		return;
 	perf_keeper_stop(&s->keeper);
-	unmap_rings(s, 0);
-	close_more(s);
+	if (s->closing)
+		pthread_join(s->closer, NULL);
+	else
+		close_events(s);
 	free(s->more);
 	proc_tree_fini(&s->found);
-	for (size_t i = 0; i < s->cpu_count; i++) {
-		close_at_scope_end(&s->cpus[i].wakeup_fd);
-		close_at_scope_end(&s->cpus[i].switch_fd);
-		close_at_scope_end(&s->cpus[i].clock_fd);
-	}
 	close_at_scope_end(&s->epoll);
 	free(s->cpus);
 	free(s->rings.rings);
@@ -741,6 +770,7 @@ static void limit_switches(struct source *source, uint32_t per_second)
 	{                                                                                          \
 		.rung = (rung_), .open = (open_), .close = close_source, .fd = source_fd,          \
 		.next = next_event, .lost = count_lost, .limit_switches = limit_switches,          \
+		.finish = finish_source,                                                           \
 	}
 
 const struct source_ops perf_kernel_source = PERF_SOURCE(RUNG_PERF_KERNEL, open_kernel);

@@ -663,3 +663,35 @@ Test(perf_event, a_refusal_names_the_remedy)
 		cr_expect(eq(int, err.errnum, rows[i].errnum), "row %zu", i);
 	}
 }
+
+static unsigned count_events(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 256; fd++) {
+		char path[64], target[64] = "";
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (readlink(path, target, sizeof(target) - 1) > 0)
+			count += strcmp(target, "anon_inode:[perf_event]") == 0;
+	}
+	return count;
+}
+
+Test(perf_event, a_source_closes_its_events_once_it_is_finished)
+{
+	struct source_request request = {
+		.child = getpid(), .frequency_hz = 99, .stack_bytes = 512, .off_cpu = true
+	};
+	struct error err = { 0 };
+	struct source *source = perf_user_source.open(&request, &err);
+
+	if (!source)
+		cr_skip("no perf events: %s", err.text);
+	cr_expect(gt(u32, count_events(), 0));
+	source->ops->next(source, 0, &err);
+	source->ops->finish(source);
+	for (int i = 0; i < 10000 && count_events(); i++)
+		usleep(1000);
+	cr_expect(eq(u32, count_events(), 0), "without close()");
+	source->ops->close(source);
+}
