@@ -26,7 +26,7 @@ static void begin(void)
 	contents = malloc(SIZE);
 	cr_assert(contents);
 	for (size_t i = 0; i < SIZE; i++)
-		contents[i] = (uint8_t)(i / 100);
+		contents[i] = (uint8_t)(i * i >> 8);
 }
 
 static void end(void)
