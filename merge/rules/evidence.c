@@ -103,6 +103,7 @@ int evidence_init(struct evidence *e, const struct profile *p, const struct quer
 		end = query->to_ns;
 	e->wall_ns = end > query->from_ns ? end - query->from_ns : 0;
 	query_totals(p, &e->totals);
+	query_parallel(p, query->from_ns, query->to_ns, &e->parallel);
 	const struct op_query ops = { .from_ns = query->from_ns, .to_ns = query->to_ns };
 	struct op_query shapes = ops;
 	shapes.by = OPS_BY_SHAPE;

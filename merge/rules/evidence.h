@@ -13,6 +13,7 @@
 #include "merge/query/query_imports.h"
 #include "merge/query/query_ops.h"
 #include "merge/query/query_steps.h"
+#include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/query/query_warmup.h"
 #include "merge/rules/activity.h"
@@ -28,6 +29,7 @@ struct evidence {
 	struct wall_account
 		wall; /* of it; where it ranks code, it stands for the critical thread */
 	struct contention_answer contention;
+	struct parallel parallel; /* of the window */
 	struct activities *activities;
 	struct rows *functions; /* by self time on a CPU */
 	struct rows *threads;

@@ -1023,11 +1023,10 @@ static uint64_t spun_aside(const struct evidence *e)
 	return all > waited_for ? all - waited_for : 0;
 }
 
-// The place that works alone for most of the time in which one thread works, in a run in which
-// several do at other times.
-static bool find_alone(const struct evidence *e, struct parallel *parallel)
+// Whether one thread works alone for much of the time in a run in which several do at other times.
+static bool find_alone(const struct evidence *e)
 {
-	query_parallel(e->profile, e->query.from_ns, e->query.to_ns, parallel);
+	const struct parallel *parallel = &e->parallel;
 	uint64_t busy = parallel->all_ns - parallel->none_ns;
 	uint64_t beside = busy - parallel->serial_ns, spun = spun_aside(e);
 	return e->wall.ranks && run_cpus(e->run) >= 2 && beside > spun &&
@@ -1073,29 +1072,29 @@ static enum measured measure_stage(const struct evidence *e, const struct rule *
 		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
 	const struct wait_row *most = NULL;
 	char place[300], waiters[100], what[160], at[200] = "";
-	struct parallel parallel;
+	const struct parallel *parallel = &e->parallel;
 	uint64_t ns = 0, fed_ns = 0;
 
 	(void)rule;
 	if (!waits_are_known(e, waits, finding))
 		return MEASURED_LACKS;
-	if (!find_alone(e, &parallel) || !parallel.alone.function)
+	if (!find_alone(e) || !parallel->alone.function)
 		return MEASURED_NOTHING;
 	for (size_t i = 0; i < waits->count; i++) {
-		if (!is_fed(&waits->rows[i], &parallel.alone))
+		if (!is_fed(&waits->rows[i], &parallel->alone))
 			continue;
 		ns += held_ns(&waits->rows[i]);
 		fed_ns += waits->rows[i].ns;
 		most = most ? most : &waits->rows[i];
 	}
 	// On a busy machine equal stages are alone in turns, each for a part of its work.
-	if (!most || (double)parallel.alone_other_ns > TURNS_SHARE * (double)parallel.alone_ns ||
-	    (double)parallel.alone_ns < MOSTLY_ALONE * (double)parallel.alone_all_ns ||
-	    locked_ns(waits, &parallel.alone) > fed_ns)
+	if (!most || (double)parallel->alone_other_ns > TURNS_SHARE * (double)parallel->alone_ns ||
+	    (double)parallel->alone_ns < MOSTLY_ALONE * (double)parallel->alone_all_ns ||
+	    locked_ns(waits, &parallel->alone) > fed_ns)
 		return MEASURED_NOTHING;
-	ns = ns < parallel.alone_ns ? ns : parallel.alone_ns;
-	weigh_alone(e, &parallel, ns,
-	            evidence_place_queue_ns(e, parallel.alone.function, parallel.alone.file, ns),
+	ns = ns < parallel->alone_ns ? ns : parallel->alone_ns;
+	weigh_alone(e, parallel, ns,
+	            evidence_place_queue_ns(e, parallel->alone.function, parallel->alone.file, ns),
 	            finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	say_waiters(&most->waiter, waiters, sizeof(waiters));
@@ -1161,25 +1160,26 @@ static enum measured measure_alone(const struct evidence *e, const struct rule *
 {
 	cleanup(wait_rows) struct wait_rows *waits =
 		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
-	struct parallel parallel;
+	const struct parallel *parallel = &e->parallel;
 	char place[300];
 
 	(void)rule;
 	if (!waits_are_known(e, waits, finding))
 		return MEASURED_LACKS;
-	if (!find_alone(e, &parallel))
+	if (!find_alone(e))
 		return MEASURED_NOTHING;
-	if (2 * parallel.alone_ns < parallel.process_ns || !parallel.alone.function)
-		return say_process(e, &parallel, finding);
+	if (2 * parallel->alone_ns < parallel->process_ns || !parallel->alone.function)
+		return say_process(e, parallel, finding);
 	// It is divided, if not evenly: see CPU-IMBALANCE.
-	if (is_import(e, &parallel.alone) ||
-	    (double)locked_ns(waits, &parallel.alone) > LOCKED_SHARE * (double)parallel.alone_ns ||
-	    (double)parallel.alone_all_ns > (1 + DIVIDED_SHARE) * (double)parallel.alone_ns)
+	if (is_import(e, &parallel->alone) ||
+	    (double)locked_ns(waits, &parallel->alone) >
+	            LOCKED_SHARE * (double)parallel->alone_ns ||
+	    (double)parallel->alone_all_ns > (1 + DIVIDED_SHARE) * (double)parallel->alone_ns)
 		return MEASURED_NOTHING;
-	weigh_alone(e, &parallel, parallel.alone_ns, 0, finding);
-	bool in_process = parallel.process && parallel.process_ns >= parallel.alone_ns;
+	weigh_alone(e, parallel, parallel->alone_ns, 0, finding);
+	bool in_process = parallel->process && parallel->process_ns >= parallel->alone_ns;
 	const struct known_work *work =
-		known_work_of_program(in_process ? parallel.process : parallel.alone.function);
+		known_work_of_program(in_process ? parallel->process : parallel->alone.function);
 	if (work)
 		finding_advise(finding, "%s", work->advice);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));

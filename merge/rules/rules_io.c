@@ -280,15 +280,13 @@ static void weigh_beside_others(const struct evidence *e, const struct rule *rul
                                 struct finding *finding)
 {
 	const struct activity_time *most;
-	struct parallel parallel;
 
 	if (!work_of_others(e, SLEEP, &most))
 		return;
 	advise_on_others(e, SLEEP, rule->advice, finding);
-	query_parallel(e->profile, e->query.from_ns, e->query.to_ns, &parallel);
-	if (!parallel.all_ns || parallel.none_ns >= finding->saving_ns)
+	if (!e->parallel.all_ns || e->parallel.none_ns >= finding->saving_ns)
 		return;
-	finding->saving_ns = parallel.none_ns;
+	finding->saving_ns = e->parallel.none_ns;
 	finding->saving_margin_ns = 0;
 }
 
