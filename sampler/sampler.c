@@ -40,6 +40,7 @@ struct sampler {
 	struct sampler_status status;
 	struct tracker *tracker;
 	struct source *source;
+	bool eager;            // samples are handed on at once
 	struct op_source *ops; // NULL: the source has them, or there are none
 	int epoll;
 	pid_t child; // 0: it runs what was there already
@@ -153,14 +154,14 @@ static int open_source(struct sampler *s, pid_t child, const pid_t *attached, si
 	struct ladder_report report;
 	size_t count;
 	const struct source_ops *const *rungs = ladder_rungs(&count);
-	bool eager = attached && tracker_finds_python(attached, attached_count);
-	if (eager && s->options.frequency_hz == SAMPLER_FREQUENCY_DEFAULT)
+	s->eager = attached && tracker_finds_python(attached, attached_count);
+	if (s->eager && s->options.frequency_hz == SAMPLER_FREQUENCY_DEFAULT)
 		s->options.frequency_hz = EAGER_FREQUENCY;
 	struct source_request request = {
 		.child = child,
 		.attached = attached,
 		.attached_count = attached_count,
-		.eager = eager,
+		.eager = s->eager,
 		.frequency_hz = s->options.frequency_hz,
 		.stack_bytes = s->options.stack_bytes,
 		.off_cpu = s->options.off_cpu,
@@ -513,7 +514,9 @@ static void look_at_processes(struct sampler *s, uint64_t now_ns)
 int sampler_drain(struct sampler *s, struct error *err)
 {
 	uint64_t now = clock_now_ns();
-	int result = handle_until(s, now - SETTLE_NS, err);
+	// Threads that go on while they are read do not wait for others' events to settle: what led
+	// to an event, as a thread's own do to its next one, was written before it.
+	int result = handle_until(s, s->eager ? now : now - SETTLE_NS, err);
 
 	if (tracker_deep(s->tracker) > s->deep)
 		s->deep_ns = now;

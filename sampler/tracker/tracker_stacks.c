@@ -125,6 +125,9 @@ static const struct python_chain *read_python(struct tracker *t, struct thread *
 size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,
                       uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags)
 {
+	// First of all: a thread that runs goes on meanwhile.
+	const struct python_chain *python =
+		sample->python ? sample->python : read_python(t, thread, sample);
 	size_t count = tracker_unwind(t, thread, sample, time_ns, frames, max, flags);
 
 	if (sample->has_user)
@@ -134,8 +137,6 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 	// Callers that were read later, or are those of the stack before, may be of another call.
 	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED | STACK_JOINED)))
 		op_tracker_see(thread, frames, sps, count, time_ns);
-	const struct python_chain *python =
-		sample->python ? sample->python : read_python(t, thread, sample);
 	if (python)
 		count = tracker_add_python(t, thread->process, python, frames, &sps, count, max,
 		                           flags);
