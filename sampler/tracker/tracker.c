@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "sampler/off_cpu/off_cpu.h"
 #include "sampler/off_cpu/off_cpu_python.h"
+#include "sampler/proc/proc_tree.h"
 #include "sampler/tracker/cpu_account.h"
 #include "sampler/tracker/mapper.h"
 #include "sampler/tracker/python_find.h"
@@ -17,6 +18,9 @@
 
 // A thread that has run for so long without a sample is told of without one.
 #define SILENT_NS (500 * NS_PER_MS)
+
+// Processes whose files are looked into: a shell or a container's init has its Python below it.
+#define FINDS_MAX 16
 
 struct tracker *tracker_new(struct modules *modules, enum unwinder_kind unwinder,
                             const struct sampler_sink *sink, struct error *err)
@@ -104,10 +108,17 @@ void tracker_set_codes(struct tracker *t, struct codes *codes)
 bool tracker_finds_python(const pid_t *pids, size_t count)
 {
 	struct event_python python;
+	struct proc_tree tree = { 0 };
 	bool found = false;
 
-	for (size_t i = 0; i < count && !found; i++)
-		found = python_find((uint32_t)pids[i], &python);
+	proc_tree_list(&tree, pids, count);
+	for (size_t i = 0, looked = 0; i < tree.count && looked < FINDS_MAX && !found; i++) {
+		if (tree.threads[i].pid != tree.threads[i].tid)
+			continue;
+		looked++;
+		found = python_find(tree.threads[i].pid, &python);
+	}
+	proc_tree_fini(&tree);
 	return found;
 }
 

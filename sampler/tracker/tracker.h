@@ -45,7 +45,7 @@ void tracker_set_codes(struct tracker *t, struct codes *codes);
 /* Where ops have their numbers. */
 void tracker_set_ops(struct tracker *t, const struct ops *ops);
 
-/* Whether one of COUNT processes runs Python. */
+/* Whether one of COUNT processes, or of the first of their descendants, runs Python. */
 bool tracker_finds_python(const pid_t *pids, size_t count);
 
 /* Nothing of ours is in the processes: their interpreters are found, and the Python frames of
