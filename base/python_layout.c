@@ -18,12 +18,13 @@
 	.thread_next = 8, .thread_interpreter = 16, .thread_frame = 24, .thread_pthread = 176,     \
 	.thread_tid = NONE, .thread_chunk = NONE, .thread_top = NONE, .thread_status = NONE,       \
 	.thread_bytes = 264, .cframe_current = NONE, .cframe_previous = NONE, .frame_code = 32,    \
-	.frame_previous = 24, .frame_instruction = 104, .frame_locals = 360, .frame_owner = NONE,  \
-	.frame_entry = NONE, .frame_tlbc = NONE, .frame_bytes = 112, .code_size = 16,              \
-	.code_file = 104, .code_name = 112, .code_lines = 120, .code_first_line = 40,              \
-	.code_version = NONE, .code_start = NONE, .code_tlbc = NONE, .code_bytes = 128,            \
-	.object_type = 8, .text_length = 16, .text_state = 32, .text_ascii = 48,                   \
-	.text_compact = 72, .text_kind_bit = 2, .bytes_size = 16, .bytes_data = 32
+	.frame_previous = 24, .frame_instruction = 104, .frame_locals = 360, .frame_operands = 64, \
+	.frame_owner = NONE, .frame_entry = NONE, .frame_tlbc = NONE, .frame_bytes = 112,          \
+	.code_size = 16, .code_file = 104, .code_name = 112, .code_lines = 120,                    \
+	.code_first_line = 40, .code_version = NONE, .code_operands = 32, .code_locals = NONE,     \
+	.code_start = NONE, .code_tlbc = NONE, .code_bytes = 128, .object_type = 8,                \
+	.text_length = 16, .text_state = 32, .text_ascii = 48, .text_compact = 72,                 \
+	.text_kind_bit = 2, .bytes_size = 16, .bytes_data = 32
 #define LAYOUT_3_9  LAYOUT_3_8, .runtime_current = 568, .runtime_gil = 352
 #define LAYOUT_3_10 LAYOUT_3_9, .thread_bytes = 280, .frame_instruction = 96, .frame_locals = 352
 #define LAYOUT_3_11                                                                                \
@@ -32,7 +33,8 @@
 		     .thread_pthread = 152, .thread_tid = 160, .thread_chunk = 296,                \
 		     .thread_top = 304, .thread_bytes = 360, .cframe_current = 8,                  \
 		     .cframe_previous = 16, .frame_previous = 48, .frame_instruction = 56,         \
-		     .frame_locals = 72, .frame_owner = 69, .frame_entry = 68, .frame_bytes = 72,  \
+		     .frame_locals = 72, .frame_operands = NONE, .code_operands = 68,              \
+		     .code_locals = 76, .frame_owner = 69, .frame_entry = 68, .frame_bytes = 72,   \
 		     .code_file = 112, .code_name = 128, .code_lines = 136, .code_first_line = 72, \
 		     .code_start = 184, .code_bytes = 144
 #define LAYOUT_3_12                                                                                \
@@ -41,8 +43,8 @@
 		     .thread_chunk = 232, .thread_top = 240, .thread_status = 24,                  \
 		     .thread_bytes = 288, .cframe_current = 0, .cframe_previous = 8,               \
 		     .frame_code = 0, .frame_previous = 8, .frame_owner = 70, .frame_entry = NONE, \
-		     .code_first_line = 68, .code_version = 92, .code_start = 192,                 \
-		     .text_ascii = 40, .text_compact = 56
+		     .code_first_line = 68, .code_version = 92, .code_operands = 64,               \
+		     .code_locals = 72, .code_start = 192, .text_ascii = 40, .text_compact = 56
 
 // Later initializers take the place of earlier ones on purpose.
 #pragma GCC diagnostic push
@@ -158,7 +160,10 @@ static void add_rest(struct python_layout *l)
 	l->object_type = free_threaded ? 24 : 8;
 	l->code_size = l->object_type + 8;
 	l->code_version = l->code_first_line + 24; // there are five numbers between them
-	l->text_compact = l->text_ascii + 16;      // utf8_length and utf8
+	l->code_operands = l->code_first_line - 4;
+	l->code_locals = l->code_first_line + 4;
+	l->frame_operands = NONE;
+	l->text_compact = l->text_ascii + 16; // utf8_length and utf8
 	l->text_kind_bit = free_threaded && l->version >= PYTHON_VERSION(14) ? 8 : 2;
 	l->code_bytes = larger(larger(l->code_file, l->code_name),
 	                       larger(l->code_lines, larger(l->code_first_line, l->code_tlbc))) +

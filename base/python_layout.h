@@ -52,6 +52,8 @@ struct python_layout {
 	int32_t frame_code, frame_previous;
 	int32_t frame_instruction; /* a pointer; up to 3.10 f_lasti */
 	int32_t frame_locals;      /* the function's variables, arguments first */
+	int32_t frame_operands; /* a pointer to its operands; up to 3.10: they follow the variables
+	                         */
 	int32_t frame_owner;
 	int32_t frame_entry; /* 3.11: nonzero in the outermost frame of a call of the interpreter */
 	int32_t frame_tlbc;  /* which copy of the bytecode its thread runs; free-threaded 3.14+ */
@@ -60,8 +62,10 @@ struct python_layout {
 	/* PyCodeObject */
 	int32_t code_size; /* ob_size */
 	int32_t code_file, code_name, code_lines, code_first_line;
-	int32_t code_version; /* a number that no other has, 32 bits; 3.12 and later */
-	int32_t code_start;   /* of the bytecode; 3.11 and later */
+	int32_t code_version;  /* a number that no other has, 32 bits; 3.12 and later */
+	int32_t code_operands; /* how many operands there may be at a time, 32 bits */
+	int32_t code_locals;   /* how many variables, 32 bits; 3.11 and later */
+	int32_t code_start;    /* of the bytecode; 3.11 and later */
 	int32_t code_tlbc;
 	int32_t code_bytes; /* all of the above but the bytecode */
 
@@ -72,6 +76,9 @@ struct python_layout {
 	int32_t text_kind_bit; /* of the state: 3 bits of kind, then compact, then ascii */
 	int32_t bytes_size, bytes_data;
 };
+
+/* Of references on a frame's stack, from 3.14 on. */
+#define PYTHON_TAG_BITS UINT64_C(7)
 
 /* Of a thread's status: it runs Python, and holds the GIL if there is one. */
 #define PYTHON_THREAD_ACTIVE (1u << 4)

@@ -121,12 +121,20 @@ struct event_waking {
 	enum woken_by by;
 };
 
+/* Where the types of an interpreter's C functions are; 0: unknown, or not there. */
+struct python_types {
+	uint64_t function, c_method;   /* PyCFunction_Type, PyCMethod_Type */
+	uint64_t method, class_method; /* PyMethodDescr_Type, PyClassMethodDescr_Type */
+	uint64_t module, type;         /* PyModule_Type, PyType_Type */
+};
+
 struct event_python {
 	bool samples; /* from now on its agent samples the process */
 	bool counts;  /* and counts calls */
 	uint64_t eval_start, eval_end;
 	uint32_t version;
 	uint64_t runtime, code_type; /* where these are; 0 if unknown */
+	struct python_types types;
 };
 
 struct event_python_code {

@@ -73,6 +73,18 @@ const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct 
 	return chain;
 }
 
+void off_cpu_python_called(struct off_cpu_python *p, struct thread *thread,
+                           const struct python_name_sink *sink)
+{
+	struct python *python = &thread->process->python;
+	int pid = (int)thread->process->pid;
+
+	if (!python->remote)
+		return;
+	remote_memory_begin(&p->memory, remote_memory_of_process, &pid);
+	python_remote_called(python->remote, python, &p->memory, sink);
+}
+
 size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,
                             const struct python_chain *chain, struct frame *frames,
                             const uint64_t **sps, size_t count, size_t max, uint32_t *flags)

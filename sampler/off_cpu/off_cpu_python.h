@@ -16,6 +16,7 @@
 
 struct codes;
 struct off_cpu_python;
+struct python_name_sink;
 
 /* CODES is borrowed. NULL if there is no memory. */
 struct off_cpu_python *off_cpu_python_new(struct codes *codes);
@@ -32,6 +33,10 @@ bool off_cpu_python_may(const struct thread *thread);
  */
 const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct thread *thread,
                                                uint64_t sp, uint64_t *until_ns);
+
+/* Reports C functions that the frames of the last read, which was of THREAD, call. */
+void off_cpu_python_called(struct off_cpu_python *p, struct thread *thread,
+                           const struct python_name_sink *sink);
 
 /* COUNT native FRAMES with *SPS become those with CHAIN's among them; the number. */
 size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,

@@ -61,6 +61,7 @@ void python_begin(struct python *p, const struct event_python *event)
 	p->eval_end = event->eval_end;
 	p->runtime = event->runtime;
 	p->code_type = event->code_type;
+	p->types = event->types;
 }
 
 void python_fork(const struct python *parent, struct python *child)
@@ -72,6 +73,7 @@ void python_fork(const struct python *parent, struct python *child)
 	child->eval_end = parent->eval_end;
 	child->runtime = parent->runtime;
 	child->code_type = parent->code_type;
+	child->types = parent->types;
 }
 
 // Code objects.

@@ -61,6 +61,7 @@ struct python {
 	uint32_t version;
 	uint64_t eval_start, eval_end;
 	uint64_t runtime, code_type;
+	struct python_types types;
 	struct python_objects told, read;      /* by the agent; from outside */
 	struct python_numbers chains, modules; /* [number]: calls, modules of the registry */
 	struct python_line_memory *lines;

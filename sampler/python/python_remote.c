@@ -6,6 +6,7 @@
 #include "base/python_layout.h"
 #include "sampler/python/python.h"
 #include "sampler/python/python_remote_code.h"
+#include "sampler/python/python_remote_names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +15,10 @@
 #define STATES_MAX       4096
 #define STATES_EACH      16   // of one thread, in as many interpreters
 #define STEPS_MAX        4096 // frames and shims
+#define CALLERS_MAX      4    // frames whose operands are looked at
 #define CFRAMES_MAX      4096
-#define FRAME_MAX        512         // bytes
-#define TAG_BITS         UINT64_C(7) // of references, from 3.14 on
-#define BEFORE           (-2)        // the first instruction
+#define FRAME_MAX        512  // bytes
+#define BEFORE           (-2) // the first instruction
 #define CODE_MAX         (INT64_C(1) << 30)
 #define TLBC_MAX         (1 << 16)
 
@@ -37,6 +38,11 @@ struct state {
 	uint32_t tid;
 };
 
+// A frame that calls C functions.
+struct caller {
+	uint64_t frame, code;
+};
+
 struct python_remote {
 	struct python_layout layout;
 	bool known, refused; /* the layout; there is none */
@@ -49,6 +55,9 @@ struct python_remote {
 	uint64_t listed_ns, newest; /* the first interpreter's newest state then */
 
 	struct python_remote_codes codes;
+	struct python_remote_names names;
+	struct caller callers[CALLERS_MAX]; /* of the last chain, innermost first */
+	uint32_t caller_count;
 	struct python_chain *chain; /* owned; the last one */
 };
 
@@ -69,6 +78,7 @@ void python_remote_free(struct python_remote *r)
 	free(r->states);
 	free(r->chain);
 	python_remote_codes_fini(&r->codes);
+	python_remote_names_fini(&r->names);
 	free(r);
 }
 
@@ -372,16 +382,29 @@ static bool is_suspended(const struct walk *w)
 	return owner >= 0 && w->bytes[owner] == PYTHON_OWNER_GENERATOR;
 }
 
+// Who called the frame that was read before FRAME: the interpreter, or a C function that FRAME had
+// called. Up to 3.10 nothing is known.
+static void keep_caller(struct python_remote *r, uint64_t frame, uint64_t code)
+{
+	const struct python_chain *chain = r->chain;
+	bool calls = !chain->count || r->layout.frame_owner < 0 ||
+	             chain->frames[chain->count - 1].anchor;
+
+	if (calls && r->caller_count < CALLERS_MAX)
+		r->callers[r->caller_count++] = (struct caller){ frame, code };
+}
+
 static void walk(struct python_remote *r, struct walk *w, const struct python_remote_source *from)
 {
 	struct python_chain *chain = r->chain;
 
 	while (next_frame(w) && chain->count < PYTHON_FRAMES_MAX) {
 		uint64_t frame = w->frame, caller = word_of(w, w->layout->frame_previous);
-		uint64_t code = word_of(w, w->layout->frame_code) & ~TAG_BITS;
+		uint64_t code = word_of(w, w->layout->frame_code) & ~PYTHON_TAG_BITS;
 		uint32_t number = python_remote_code(&r->codes, from, code);
 		if (!number || caller == frame)
 			break;
+		keep_caller(r, frame, code);
 		chain->frames[chain->count++] = (struct python_frame){
 			.code = number,
 			.instruction = instruction_of(w, code),
@@ -409,7 +432,7 @@ static void read_chain(struct python_remote *r, const struct python_remote_sourc
 		.layout = &r->layout, .memory = from->memory, .state = state->at, .sp = sp
 	};
 
-	r->chain->count = r->chain->flags = 0;
+	r->chain->count = r->chain->flags = r->caller_count = 0;
 	if (begin(&w))
 		walk(r, &w, from);
 }
@@ -458,7 +481,7 @@ const struct python_chain *python_remote_chain(struct python_remote *r, struct p
 		return NULL;
 
 	struct python_remote_source from = { &r->layout, p->code_type, memory, p, codes };
-	r->chain->count = 0;
+	r->chain->count = r->caller_count = 0;
 	bool found = read_innermost(r, &from, thread);
 	if (!found && (newest_state(r, p, memory) != r->newest ||
 	               thread->now_ns - r->listed_ns >= AGAIN_NS)) {
@@ -466,6 +489,18 @@ const struct python_chain *python_remote_chain(struct python_remote *r, struct p
 		read_innermost(r, &from, thread);
 	}
 	return r->chain->count ? r->chain : NULL;
+}
+
+void python_remote_called(struct python_remote *r, struct python *p, struct remote_memory *memory,
+                          const struct python_name_sink *sink)
+{
+	const struct python_remote_source from = {
+		.layout = &r->layout, .code_type = p->code_type, .memory = memory, .python = p
+	};
+
+	for (uint32_t i = 0; i < r->caller_count; i++)
+		python_remote_names_look(&r->names, &from, r->callers[i].frame, r->callers[i].code,
+		                         sink);
 }
 
 bool python_remote_gil(const struct python_remote *r, struct remote_memory *memory, uint32_t i,

@@ -23,6 +23,7 @@
 
 struct codes;
 struct python;
+struct python_name_sink;
 struct python_remote;
 
 struct python_remote *python_remote_new(void);    /* NULL if there is no memory */
@@ -44,6 +45,13 @@ struct python_remote_thread {
 const struct python_chain *python_remote_chain(struct python_remote *r, struct python *p,
                                                struct codes *codes, struct remote_memory *memory,
                                                const struct python_remote_thread *thread);
+
+/*
+ * Reports to SINK (python_remote_names.h) the C functions that are new among those which the frames
+ * of the last chain call. Nothing if P does not say where the types of C functions are.
+ */
+void python_remote_called(struct python_remote *r, struct python *p, struct remote_memory *memory,
+                          const struct python_name_sink *sink);
 
 /*
  * Which thread holds GIL number I, from 0 on, of those that python_remote_chain() has found; 0:

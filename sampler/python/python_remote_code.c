@@ -10,8 +10,7 @@
 #define CODES_LIMIT (1u << 17)
 #define CODE_MAX    1024        // bytes of one, without its bytecode
 #define TABLE_BYTES (64u << 10) // of a line table; longer ones are cut
-#define NAME_BYTES  ((size_t)1 << 10)
-#define TEXT_MAX    128 // bytes of a string object before its characters
+#define TEXT_MAX    128         // bytes of a string object before its characters
 #define REPLACEMENT 0xfffdu
 
 // Of all line tables together; a program that makes code for ever has no more lines then.
@@ -100,7 +99,7 @@ static size_t to_utf8(const uint8_t *characters, size_t length, unsigned kind, c
 	for (size_t i = 0; i < length; i++) {
 		uint32_t c = character(characters, i, kind);
 		size_t more = bytes_of(c);
-		if (bytes + more > NAME_BYTES)
+		if (bytes + more > PYTHON_REMOTE_TEXT)
 			break;
 		put(c, out + bytes, more);
 		bytes += more;
@@ -108,11 +107,11 @@ static size_t to_utf8(const uint8_t *characters, size_t length, unsigned kind, c
 	return bytes;
 }
 
-// The string object at ADDRESS as UTF-8, at most NAME_BYTES; how many. 0: it is none.
-static size_t read_text(const struct python_remote_source *from, uint64_t address, char *out)
+size_t python_remote_text(const struct python_remote_source *from, uint64_t address,
+                          char out[PYTHON_REMOTE_TEXT])
 {
 	const struct python_layout *l = from->layout;
-	uint8_t head[TEXT_MAX + 8] = { 0 }, characters[4 * NAME_BYTES];
+	uint8_t head[TEXT_MAX + 8] = { 0 }, characters[4 * PYTHON_REMOTE_TEXT];
 
 	if (!address || address % 8 || l->text_ascii > TEXT_MAX ||
 	    !remote_memory_read(from->memory, address, head, (size_t)l->text_ascii))
@@ -123,8 +122,8 @@ static size_t read_text(const struct python_remote_source *from, uint64_t addres
 	uint64_t length = word_of(head, l->text_length);
 	if (!compact || (kind != 1 && kind != 2 && kind != 4) || (ascii && kind != 1))
 		return 0;
-	if (length > NAME_BYTES)
-		length = NAME_BYTES;
+	if (length > PYTHON_REMOTE_TEXT)
+		length = PYTHON_REMOTE_TEXT;
 	if (!remote_memory_read(from->memory,
 	                        address + (uint64_t)(ascii ? l->text_ascii : l->text_compact),
 	                        characters, length * kind))
@@ -151,7 +150,7 @@ static uint32_t read_table(const struct python_remote_source *from, uint64_t add
 static uint32_t make_known(struct python_remote_codes *c, const struct python_remote_source *from,
                            const struct remote_code *code)
 {
-	char file[NAME_BYTES], name[NAME_BYTES];
+	char file[PYTHON_REMOTE_TEXT], name[PYTHON_REMOTE_TEXT];
 	cleanup_free uint8_t *table = malloc(TABLE_BYTES);
 
 	if (!table)
@@ -159,8 +158,8 @@ static uint32_t make_known(struct python_remote_codes *c, const struct python_re
 	struct event_python_code event = {
 		.version = from->layout->version,
 		.first_line = code->first_line,
-		.file_bytes = (uint32_t)read_text(from, code->file, file),
-		.name_bytes = (uint32_t)read_text(from, code->name, name),
+		.file_bytes = (uint32_t)python_remote_text(from, code->file, file),
+		.name_bytes = (uint32_t)python_remote_text(from, code->name, name),
 		.table_bytes = read_table(from, code->lines, table),
 		.file = file,
 		.name = name,

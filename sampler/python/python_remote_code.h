@@ -14,6 +14,7 @@
 #include "sampler/unwind/remote_memory.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct codes;
@@ -45,6 +46,12 @@ struct python_remote_source {
 	struct python *python;
 	struct codes *codes;
 };
+
+#define PYTHON_REMOTE_TEXT ((size_t)1 << 10) /* bytes of a text that are read */
+
+/* The string object at ADDRESS as UTF-8, without a NUL; how many bytes. 0: it is none. */
+size_t python_remote_text(const struct python_remote_source *from, uint64_t address,
+                          char out[PYTHON_REMOTE_TEXT]);
 
 /* The number of the code object at ADDRESS. 0: there is none, or no memory for it. */
 uint32_t python_remote_code(struct python_remote_codes *c, const struct python_remote_source *from,

@@ -22,6 +22,7 @@
 struct found {
 	uint64_t runtime, code_type, version_at;
 	uint64_t eval, eval_bytes;
+	struct python_types types;
 };
 
 static void take_symbol(struct found *f, const char *name, const GElf_Sym *symbol)
@@ -34,6 +35,12 @@ static void take_symbol(struct found *f, const char *name, const GElf_Sym *symbo
 		{ "PyCode_Type", &f->code_type },
 		{ "Py_Version", &f->version_at },
 		{ "_PyEval_EvalFrameDefault", &f->eval },
+		{ "PyCFunction_Type", &f->types.function },
+		{ "PyCMethod_Type", &f->types.c_method },
+		{ "PyMethodDescr_Type", &f->types.method },
+		{ "PyClassMethodDescr_Type", &f->types.class_method },
+		{ "PyModule_Type", &f->types.module },
+		{ "PyType_Type", &f->types.type },
 	};
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
@@ -117,6 +124,11 @@ static uint32_t version_in_name(const char *path)
 	return at && sscanf(at, "python3.%3u", &minor) == 1 ? PYTHON_VERSION(minor) : 0;
 }
 
+static uint64_t moved(uint64_t address, uint64_t bias)
+{
+	return address ? address + bias : 0;
+}
+
 static bool look_into(uint32_t pid, const struct event_map *map, struct event_python *out)
 {
 	static const struct foreign_rules rules = { 0 };
@@ -138,8 +150,16 @@ static bool look_into(uint32_t pid, const struct event_map *map, struct event_py
 			.version = version ? version : version_in_name(map->path),
 			.runtime = found.runtime + bias,
 			.code_type = found.code_type + bias,
-			.eval_start = found.eval ? found.eval + bias : 0,
+			.eval_start = moved(found.eval, bias),
 			.eval_end = found.eval ? found.eval + bias + found.eval_bytes : 0,
+			.types = {
+				.function = moved(found.types.function, bias),
+				.c_method = moved(found.types.c_method, bias),
+				.method = moved(found.types.method, bias),
+				.class_method = moved(found.types.class_method, bias),
+				.module = moved(found.types.module, bias),
+				.type = moved(found.types.type, bias),
+			},
 		};
 		// Newer ones describe themselves, in memory.
 		known = python_layout_of(out->version, &layout) ||

@@ -81,24 +81,29 @@ void tracker_on_torch_module(struct tracker *t, const struct event *event)
 		t->no_memory = true;
 }
 
-void tracker_on_python_name(struct tracker *t, const struct event *event)
+void tracker_name_function(struct tracker *t, struct process *process, uint64_t address,
+                           const char *text, uint64_t time_ns)
 {
-	struct process *process = tasks_find_process(t->tasks, event->pid);
-	uint64_t address = event->python_name.address;
-
-	if (!process)
-		return;
 	const struct mapping *mapping = address_space_find(process->space, address);
-	if (!mapping && mapper_reread(t->modules, process, event->time_ns))
+	if (!mapping && mapper_reread(t->modules, process, time_ns))
 		mapping = address_space_find(process->space, address);
 	if (!mapping)
 		return;
 	struct python_name_event name = {
 		.module = mapping->module,
 		.file_offset = address - mapping->start + mapping->file_offset,
-		.name = event->python_name.name,
+		.name = text,
 	};
 	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PYTHON_NAME, .python_name = &name });
+}
+
+void tracker_on_python_name(struct tracker *t, const struct event *event)
+{
+	struct process *process = tasks_find_process(t->tasks, event->pid);
+
+	if (process)
+		tracker_name_function(t, process, event->python_name.address,
+		                      event->python_name.name, event->time_ns);
 }
 
 void tracker_on_python_calls(struct tracker *t, const struct event *event)

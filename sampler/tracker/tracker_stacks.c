@@ -3,6 +3,7 @@
 
 #include "sampler/off_cpu/off_cpu.h"
 #include "sampler/off_cpu/off_cpu_python.h"
+#include "sampler/python/python_remote_names.h"
 #include "sampler/tracker/cpu_account.h"
 #include "sampler/tracker/mapper.h"
 #include "sampler/wait/wait.h"
@@ -100,11 +101,26 @@ static const struct python_chain *join(struct tracker *t, const struct left *lef
 	return joined;
 }
 
+struct naming {
+	struct tracker *tracker;
+	struct process *process;
+	uint64_t time_ns;
+};
+
+static void name_function(void *context, uint64_t address, const char *name)
+{
+	const struct naming *naming = context;
+
+	tracker_name_function(naming->tracker, naming->process, address, name, naming->time_ns);
+}
+
 // The sample is a moment old, and the thread may have gone on: its frames are those of now. What
 // has been left by then has no place in the native stack.
 static const struct python_chain *read_python(struct tracker *t, struct thread *thread,
-                                              const struct event_sample *sample)
+                                              const struct event_sample *sample, uint64_t time_ns)
 {
+	struct naming naming = { t, thread->process, time_ns };
+	const struct python_name_sink names = { name_function, &naming };
 	// Without registers there is no native stack that they would have to fit.
 	uint64_t sp = sample->has_user ? sample->regs[DWARF_RSP] : 0, until_ns;
 	const struct python_chain *chain = NULL;
@@ -114,6 +130,8 @@ static const struct python_chain *read_python(struct tracker *t, struct thread *
 		return NULL;
 	for (int i = 0; i < READS_MAX; i++) {
 		chain = off_cpu_python_read(t->reader, thread, sp, &until_ns);
+		if (chain)
+			off_cpu_python_called(t->reader, thread, &names);
 		if (chain && !(chain->flags & PYTHON_CUT))
 			break;
 		if (chain) // else it was leaving a call of the interpreter, or it is in none
@@ -127,7 +145,7 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 {
 	// First of all: a thread that runs goes on meanwhile.
 	const struct python_chain *python =
-		sample->python ? sample->python : read_python(t, thread, sample);
+		sample->python ? sample->python : read_python(t, thread, sample, time_ns);
 	size_t count = tracker_unwind(t, thread, sample, time_ns, frames, max, flags);
 
 	if (sample->has_user)

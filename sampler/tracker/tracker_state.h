@@ -214,6 +214,10 @@ bool tracker_is_double(struct thread *thread, const struct event_sample *sample)
 /* Gives SAMPLE, an agent's, the kernel's frames that are kept for it. */
 void tracker_add_kernel(struct thread *thread, struct event_sample *sample);
 
+/* The C function at ADDRESS of PROCESS is what Python calls TEXT; "": it has several names. */
+void tracker_name_function(struct tracker *t, struct process *process, uint64_t address,
+                           const char *text, uint64_t time_ns);
+
 /* COUNT native FRAMES with *SPS become those with SAMPLE's Python frames among them; the number. */
 size_t tracker_add_python(struct tracker *t, struct process *process,
                           const struct python_chain *chain, struct frame *frames,

@@ -66,6 +66,29 @@ print("ready", flush=True)
 while True:
     use()
 """
+# Calls of C functions: long ones, one that calls Python, and many short ones.
+PY_C = """import json, random, re, sys, time
+PATTERN = re.compile(r"(\\w+)@(\\w+)[.]com")
+TEXT = " ".join(f"user{i}@host{i}.com and words" for i in range(400))
+DATA = {f"k{i}": [i, i / 3, str(i), None, True] for i in range(400)}
+NUMBERS = [random.random() for _ in range(6000)]
+def work():
+    PATTERN.sub("x", TEXT)
+    json.loads(json.dumps(DATA))
+    list(NUMBERS).sort()
+    sorted(NUMBERS[:1500], key=lambda x: -x)
+def short():
+    s = "abc"
+    for i in range(2000):
+        s.upper(), s.find("c"), len(s), isinstance(s, str)
+print("ready", flush=True)
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    work()
+    short()
+"""
+C_NAMES = ("{method 'sort' of 'list' objects}", "{method 'sub' of 're.Pattern' objects}",
+           "{built-in method builtins.sorted}", "short")
 # Pythons of several versions, as pyenv keeps them; older ones are not known.
 PYTHONS = sorted(path for path in glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
                  if int(path.split("/3.")[1].split(".")[0]) >= 8)
@@ -76,6 +99,7 @@ def end_group(number):
         os.killpg(number, signal.SIGKILL)
 
 
+C_TOLERANCE = 0.08  # of self times of 3 to 30 %, of two runs
 TOLERANCE = 0.13  # of a share of some 250 samples, on a machine with other work
 
 
@@ -142,6 +166,30 @@ class Attach(Case):
                 self.assertRegex(text, "heavy")
                 process.kill()
 
+    def test_c_functions_have_the_names_and_shares_of_a_launched_run(self):
+        def self_shares():
+            rows = self.functions()
+            own = {name: int(row["self_on_cpu_ns"]) for name, row in rows.items()}
+            whole = sum(own.values())
+            return [own.get(name, 0) / whole for name in C_NAMES]
+        for python in PYTHONS or [sys.executable]:
+            with self.subTest(python=python):
+                done = self.bare([BOTTLENECK, "-o", self.path("profile.bneck"), python, "-c", PY_C, "2"])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                launched = self_shares()
+                process = self.start(python, "-c", PY_C, "1000")
+                for _ in range(3):
+                    done = self.attach("-p", str(process.pid), seconds="2")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    attached = self_shares()
+                    pairs = list(zip(C_NAMES, launched, attached))
+                    if all(abs(a - b) <= C_TOLERANCE for _, a, b in pairs):
+                        break
+                process.kill()
+                for name, before, now in pairs:
+                    self.assertAlmostEqual(now, before, delta=C_TOLERANCE, msg=str(pairs))
+                    self.assertGreater(now, 0.005, name)
+
     def test_generators_that_are_left_while_they_are_read(self):
         """They have a third to a half of the time, in turns of less than a microsecond. (In 3.11, whose
         threads lead to their frames by one more pointer, 13 % are seen.)"""
@@ -178,6 +226,12 @@ class Attach(Case):
                 done = self.attach("-p", str(process.pid), seconds=seconds)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(name, self.functions())
+
+    def test_a_python_that_a_shell_has_started_is_sampled_as_one(self):
+        process = self.start("sh", "-c", f"{sys.executable} -c '{PY_BUSY}'; true")
+        done = self.attach("-p", str(process.pid))
+        self.assertIn("heavy", self.functions())
+        self.assertNotIn("999 Hz", done.stderr.decode())
 
     def test_a_container_seen_from_outside(self):
         """Its threads have other numbers in its interpreter than out here."""

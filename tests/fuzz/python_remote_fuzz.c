@@ -2,6 +2,7 @@
 // Another process's memory may be anything: the input is all of it, again and again, so that most
 // pointers lead somewhere. Its first word says where _PyRuntime is, whose version and which thread.
 #include "sampler/python/python_remote.h"
+#include "sampler/python/python_remote_names.h"
 
 #include "base/code.h"
 #include "base/python_layout.h"
@@ -29,8 +30,16 @@ static bool read_input(void *context, uint64_t address, void *to, size_t size)
 	return true;
 }
 
+static void take_name(void *context, uint64_t address, const char *name)
+{
+	(void)context, (void)address;
+	if (strlen(name) > 255)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const struct python_name_sink names = { take_name, NULL };
 	static struct remote_memory memory;
 	struct input input = { data, size };
 	struct python python = { 0 };
@@ -43,6 +52,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.version = PYTHON_VERSION(8 + head[0] % 8),
 		.runtime = 8 + head[1],
 		.code_type = head[2],
+		// Next to the code's, so that short inputs have some of them.
+		.types = { head[2] + 1u, head[2] + 2u, head[2] + 3u, head[2] + 4u, head[2] + 5u,
+		           head[2] + 6u },
 	};
 	struct python_remote *remote = python_remote_new();
 	struct codes *codes = codes_new();
@@ -54,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			python_remote_chain(remote, &python, codes, &memory, &who);
 		if (chain && (!chain->count || chain->count > PYTHON_FRAMES_MAX))
 			abort();
+		python_remote_called(remote, &python, &memory, &names);
 		python_remote_is_gil(remote, head[3]);
 		uint32_t holder;
 		for (uint32_t i = 0; python_remote_gil(remote, &memory, i, &holder);)

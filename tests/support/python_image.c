@@ -10,7 +10,7 @@
 #define PTHREAD     1024
 #define PTHREAD_TID 720
 
-static uint64_t take(struct image *i, size_t size)
+uint64_t image_take(struct image *i, size_t size)
 {
 	uint64_t at = i->base + i->used;
 
@@ -48,14 +48,14 @@ void image_init(struct image *i, uint32_t version, uint64_t base)
 	*i = (struct image){ .bytes = calloc(1, IMAGE_BYTES) };
 	i->base = base ? base : (uint64_t)(uintptr_t)i->bytes;
 	i->used = 64;
-	i->runtime = take(i, 2048);
-	i->code_type = take(i, 64);
-	i->interpreter = take(i, 8192);
+	i->runtime = image_take(i, 2048);
+	i->code_type = image_take(i, 64);
+	i->interpreter = image_take(i, 8192);
 	if (!python_layout_of(version, &i->layout))
 		load_layout(i);
 	word(i, i->runtime, i->layout.runtime_interpreters, i->interpreter);
 	if (i->layout.interpreter_gil >= 0)
-		word(i, i->interpreter, i->layout.interpreter_gil, take(i, 256));
+		word(i, i->interpreter, i->layout.interpreter_gil, image_take(i, 256));
 }
 
 void image_fini(struct image *i)
@@ -68,7 +68,7 @@ static uint64_t text(struct image *i, const void *characters, size_t length, uns
 	const struct python_layout *l = &i->layout;
 	uint32_t state = kind | COMPACT | (kind == 1 ? ASCII : 0);
 	int32_t data = kind == 1 ? l->text_ascii : l->text_compact;
-	uint64_t at = take(i, (size_t)data + length * kind);
+	uint64_t at = image_take(i, (size_t)data + length * kind);
 
 	word(i, at, l->text_length, length);
 	image_poke(i, at, l->text_state, state << l->text_kind_bit, 4);
@@ -90,7 +90,7 @@ uint64_t image_wide_text(struct image *i, const uint32_t *characters, size_t len
 uint64_t image_code(struct image *i, uint64_t file, uint64_t name, uint32_t first_line)
 {
 	const struct python_layout *l = &i->layout;
-	uint64_t at = take(i, (size_t)l->code_bytes + 256), table = take(i, 64);
+	uint64_t at = image_take(i, (size_t)l->code_bytes + 256), table = image_take(i, 64);
 
 	word(i, at, l->object_type, i->code_type);
 	word(i, at, l->code_file, file);
@@ -106,7 +106,7 @@ uint64_t image_code(struct image *i, uint64_t file, uint64_t name, uint32_t firs
 uint64_t image_frame(struct image *i, uint64_t code, uint32_t instruction)
 {
 	const struct python_layout *l = &i->layout;
-	uint64_t at = take(i, (size_t)l->frame_bytes);
+	uint64_t at = image_take(i, (size_t)l->frame_bytes);
 
 	word(i, at, l->frame_code, code);
 	word(i, at, l->frame_previous, i->caller);
@@ -118,10 +118,29 @@ uint64_t image_frame(struct image *i, uint64_t code, uint32_t instruction)
 	return at;
 }
 
+uint64_t image_operands(struct image *i, uint64_t code, uint32_t variables,
+                        const uint64_t *operands, uint32_t count)
+{
+	const struct python_layout *l = &i->layout;
+	uint64_t at = image_frame(i, code, 0);
+	uint64_t words = image_take(i, 8 * (size_t)(variables + count));
+	uint64_t first = l->frame_operands >= 0 ? words + 8 * variables
+	                                        : at + (uint64_t)l->frame_locals + 8 * variables;
+
+	image_poke(i, code, l->code_operands, count, 4);
+	if (l->frame_operands >= 0)
+		word(i, at, l->frame_operands, first);
+	else
+		image_poke(i, code, l->code_locals, variables, 4);
+	for (uint32_t n = 0; n < count; n++)
+		word(i, first + 8 * n, 0, operands[n]);
+	return at;
+}
+
 uint64_t image_shim(struct image *i)
 {
 	const struct python_layout *l = &i->layout;
-	uint64_t at = take(i, (size_t)l->frame_bytes);
+	uint64_t at = image_take(i, (size_t)l->frame_bytes);
 
 	image_poke(i, at, l->frame_owner, PYTHON_OWNER_SHIM, 1);
 	word(i, at, l->frame_previous, i->caller);
@@ -132,11 +151,11 @@ uint64_t image_shim(struct image *i)
 uint64_t image_thread(struct image *i, uint32_t tid)
 {
 	const struct python_layout *l = &i->layout;
-	uint64_t at = take(i, (size_t)l->thread_bytes), pthread = take(i, 2048),
+	uint64_t at = image_take(i, (size_t)l->thread_bytes), pthread = image_take(i, 2048),
 		 current = i->caller;
 
 	if (l->cframe_current >= 0) {
-		current = take(i, 32);
+		current = image_take(i, 32);
 		word(i, current, l->cframe_current, i->caller);
 	}
 	word(i, at, l->thread_interpreter, i->interpreter);

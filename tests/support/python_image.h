@@ -37,6 +37,14 @@ uint64_t image_code(struct image *i, uint64_t file, uint64_t name, uint32_t firs
 /* A frame of CODE, called by the last one, or the first. */
 uint64_t image_frame(struct image *i, uint64_t code, uint32_t instruction);
 
+/* SIZE zeroed bytes, for any object. */
+uint64_t image_take(struct image *i, size_t size);
+
+/* A frame of CODE with VARIABLES of zero and COUNT OPERANDS, called by the last one, or the first.
+ */
+uint64_t image_operands(struct image *i, uint64_t code, uint32_t variables,
+                        const uint64_t *operands, uint32_t count);
+
 /* What a call of the interpreter leaves on the stack, from 3.12 on. */
 uint64_t image_shim(struct image *i);
 

@@ -4,10 +4,12 @@
 #include "base/clock.h"
 #include "base/code.h"
 #include "sampler/python/python.h"
+#include "sampler/python/python_remote_names.h"
 #include "sampler/unwind/address_space.h"
 #include "tests/support/expect.h"
 #include "tests/support/python_image.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -288,6 +290,161 @@ Test(python_remote, what_is_no_code_object_cuts_the_chain)
 	const struct python_chain *chain = chain_of(TID);
 	cr_expect(eq(u32, chain->count, 1));
 	cr_expect(eq(u32, chain->flags, PYTHON_CUT));
+	tear_down();
+}
+
+// C functions among a frame's operands.
+
+#define FUNCTION UINT64_C(0x7f00dead0000) // its code
+
+static char told[1024]; // "{built-in method a.b}@0 "
+
+static void tell(void *context, uint64_t address, const char *name)
+{
+	size_t used = strlen(told);
+
+	(void)context;
+	snprintf(told + used, sizeof(told) - used, "%s@%u ", name, (unsigned)(address - FUNCTION));
+}
+
+static const char *look(void)
+{
+	const struct python_name_sink sink = { tell, NULL };
+
+	told[0] = '\0';
+	chain_of(TID);
+	python_remote_called(remote, &python, memory, &sink);
+	return told;
+}
+
+static void word(uint64_t object, unsigned index, uint64_t value)
+{
+	image_poke(&image, object, image.layout.object_type + 8 + 8 * (int32_t)index, value, 8);
+}
+
+static uint64_t characters(const char *text)
+{
+	uint64_t at = image_take(&image, strlen(text) + 1);
+
+	for (int32_t i = 0; text[i]; i++)
+		image_poke(&image, at, i, (uint8_t)text[i], 1);
+	return at;
+}
+
+static uint64_t object(uint64_t type)
+{
+	uint64_t at = image_take(&image, 512);
+
+	image_poke(&image, at, image.layout.object_type, type, 8);
+	return at;
+}
+
+static uint64_t type(const char *name, uint64_t methods, uint64_t base)
+{
+	uint64_t at = object(python.types.type);
+
+	word(at, 1, characters(name));
+	word(at, 27, methods);
+	word(at, 30, base);
+	return at;
+}
+
+static uint64_t method(const char *name, unsigned number)
+{
+	uint64_t at = image_take(&image, 64);
+
+	image_poke(&image, at, 0, characters(name), 8);
+	image_poke(&image, at, 8, FUNCTION + number, 8);
+	return at;
+}
+
+static void set_up_types(uint32_t minor)
+{
+	set_up(PYTHON_VERSION(minor), BASE);
+	python.types = (struct python_types){
+		.function = object(0),
+		.method = object(0),
+		.class_method = object(0),
+		.module = object(0),
+		.type = object(0),
+	};
+}
+
+static uint64_t function_of(uint64_t self, uint64_t module, uint64_t definition)
+{
+	uint64_t at = object(python.types.function);
+
+	word(at, 0, definition);
+	word(at, 1, self);
+	word(at, 2, module);
+	return at;
+}
+
+static uint64_t descriptor_of(uint64_t of, uint64_t definition)
+{
+	uint64_t at = object(python.types.method);
+
+	word(at, 0, of);
+	word(at, 3, definition);
+	return at;
+}
+
+Test(python_remote, c_functions_that_a_frame_calls_have_their_names_of_python)
+{
+	for (uint32_t minor = 8; minor <= 13; minor++) {
+		set_up_types(minor);
+		uint64_t append = method("append", 3);
+		uint64_t base = type("list", append, 0), list = type("mine", 0, base);
+		const uint64_t operands[] = {
+			0,
+			function_of(object(python.types.module), image_text(&image, "builtins"),
+			            method("len", 1)),
+			descriptor_of(type("re.Pattern", 0, 0), method("sub", 2)),
+			function_of(object(list), 0, append),
+			object(base), // an argument
+		};
+		image_operands(&image, function("f", 1), 3, operands, 5);
+		image_thread(&image, TID);
+		const char *wanted = "{built-in method builtins.len}@1 "
+				     "{method 'sub' of 're.Pattern' objects}@2 "
+				     "{method 'append' of 'list' objects}@3 ";
+		cr_expect(eq(str, (char *)look(), (char *)wanted), "3.%u", minor);
+		cr_expect(eq(str, (char *)look(), ""), "told once");
+		tear_down();
+	}
+}
+
+Test(python_remote, a_function_that_goes_by_several_names_has_none)
+{
+	set_up_types(12);
+	uint64_t list = type("list", 0, 0);
+	const uint64_t operands[] = { descriptor_of(list, method("a", 1)),
+		                      descriptor_of(list, method("b", 1)),
+		                      descriptor_of(list, method("c", 1)) };
+
+	image_operands(&image, function("f", 1), 0, operands, 3);
+	image_thread(&image, TID);
+	cr_expect(eq(str, (char *)look(), "{method 'a' of 'list' objects}@1 @1 "));
+	tear_down();
+}
+
+Test(python_remote, what_only_looks_like_a_c_function_has_no_name)
+{
+	set_up_types(12);
+	uint64_t list = type("list", 0, 0);
+	const uint64_t operands[] = {
+		descriptor_of(list, method("two words", 1)), // no name of C's
+		descriptor_of(list, 0),
+		descriptor_of(0, method("a", 2)),
+		function_of(object(list), 0, method("__new__", 3)), // no type has it
+		object(0),
+		BASE + 3,
+		UINT64_MAX,
+	};
+
+	image_operands(&image, function("f", 1), 0, operands, 7);
+	image_thread(&image, TID);
+	cr_expect(eq(str, (char *)look(), ""));
 	tear_down();
 }
 
