@@ -13,5 +13,7 @@ endfunction()
 if(Python3_FOUND AND TARGET bottleneck)
   driver(hostile_mix ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/hostile/mix.py
          $<TARGET_FILE:bottleneck> $<TARGET_FILE:hostile>)
+  driver(attach_cycles ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/hostile/attach_cycles.py
+         $<TARGET_FILE:bottleneck> $<TARGET_FILE:attached_static>)
   driver(fuzz_all ${CMAKE_CURRENT_SOURCE_DIR}/fuzz/run --build ${PROJECT_BINARY_DIR}/fuzz)
 endif()
