@@ -244,6 +244,24 @@ class Attach(Case):
             child = file.read().split()[0]
         self.draw(lambda: self.attach("-p", child), TOLERANCE)
 
+    def test_a_container_with_another_root(self):
+        """Its interpreter is in no place that there is out here."""
+        need("bwrap")
+        if not PYTHONS:
+            self.skipTest("no interpreter in a folder of its own")
+        inner = "/opt/interpreter-of-a-container"
+        line = ["bwrap", "--unshare-pid", "--unshare-net", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib",
+                "/lib", "--symlink", "usr/lib64", "/lib64", "--ro-bind", os.path.dirname(PYTHONS[-1]) + "/..",
+                inner, "--setenv", "LD_LIBRARY_PATH", f"{inner}/lib", "--proc", "/proc", "--dev", "/dev"]
+        if subprocess.run([*line, "/usr/bin/true"], capture_output=True, check=False).returncode:
+            self.skipTest("no container can be made here")
+        process = self.start(*line, f"{inner}/bin/python3", "-c", PY_C, "1000")
+        done = self.attach("-p", str(process.pid), seconds="1.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        functions = self.functions()
+        for name in ("short", *C_NAMES[:2]):
+            self.assertIn(name, functions)
+
     def test_it_ends_with_the_process_and_at_a_signal(self):
         text = "import time\nprint('ready', flush=True)\nend = time.monotonic() + 1.2\n" \
                "while time.monotonic() < end: sum(range(1000))\n"
