@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
@@ -135,7 +136,7 @@ async def main():
     del lost
     try:
         loop._call_soon(callback, ())
-    except TypeError as error:
+    except (AttributeError, TypeError) as error:
         print(error)
     await asyncio.ensure_future(leave())
 
@@ -174,6 +175,17 @@ async def tick(times):
 
 asyncio.run(tick(250))
 """
+
+
+UVLOOP = "import uvloop; uvloop.install()"  # in the first line of a program, which is empty
+
+
+def with_uvloop():
+    """Interpreters that have it, and a function that calls whatever can be called: 3.11 and newer."""
+    for version, python in interpreters.find().items():
+        if int(version.split(".")[1]) >= 11 and not version.endswith("t") and not subprocess.run(
+                [python, "-c", "import uvloop"], capture_output=True, check=False).returncode:
+            yield version, python
 
 
 class AsyncioTasks(Case):
@@ -223,13 +235,13 @@ class AsyncioTasks(Case):
         self.near(get["waiting_ns"], truth["getter"], f"{version}: get")
         return tasks
 
-    def check_version(self, version, python, *words):
+    def check_version(self, version, python, *words, program=PROGRAM):
         def line_of(mark):
             return 1 + next(i for i, line in enumerate(PROGRAM.splitlines())
                             if line.endswith(f"# line: {mark}"))
 
         name = None if "python" in words else "the getter"  # only C's tasks are asked
-        done = self.run_text(python, PROGRAM, *words)
+        done = self.run_text(python, program, *words)
         truth = json.loads(done.out)
         rows = self.rows(done.profile)
         tasks = self.check_sums(version, rows, truth, line_of, name)
@@ -247,7 +259,7 @@ class AsyncioTasks(Case):
         self.assertIn("asyncio tasks", done.report)
         self.assertIn("blocker (app.py:", done.report)
 
-        done = self.run_text(python, PROGRAM, "healthy", *words)
+        done = self.run_text(python, program, "healthy", *words)
         rows = self.rows(done.profile)
         self.check_sums(version, rows, json.loads(done.out), line_of, name)
         self.assertNotIn("PY-LOOP", self.findings(done.profile))
@@ -309,6 +321,27 @@ class AsyncioTasks(Case):
                 counts = {row["function"]: row["count"] for row in self.rows(done.profile)
                           if row["kind"] == "task"}
                 self.assertEqual((counts["lost"], counts["other"]), (20, 20))
+
+    def test_tasks_on_a_loop_in_c_are_seen_as_on_asyncios_own(self):
+        found = dict(with_uvloop())
+        if not found:
+            self.skipTest("no interpreter has uvloop")
+        for version, python in found.items():
+            for words in ((), ("python",), ("thread",)):
+                with self.subTest(version, words=words):
+                    self.check_version(version, python, *words, program=UVLOOP + PROGRAM)
+            with self.subTest(version, program="sockets"):
+                done = self.run_text(python, UVLOOP + SOCKETS)
+                late_ns = json.loads(done.out) * 1e9
+                reader, = [row for row in self.rows(done.profile)
+                           if row["kind"] == "task" and row["function"] == "reader"]
+                self.assertAlmostEqual(reader["ready_ns"], late_ns, delta=0.2 * late_ns)
+            with self.subTest(version, program="raising"):
+                done = self.run_text(python, UVLOOP + RAISING, status=7)
+                bare = self.bare([python, "-B", self.path("app.py")])
+                self.assertEqual((done.out, bare.returncode), (bare.stdout, 7))
+                moments = re.compile(rb"when=[\d.]+|0x[\da-f]+")
+                self.assertEqual(moments.sub(b"", done.err), moments.sub(b"", bare.stderr))
 
     def test_loops_that_are_not_seen_are_said(self):
         done = self.run_text("/usr/bin/python3",

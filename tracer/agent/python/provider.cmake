@@ -3,6 +3,7 @@ agent_provider(python
   HOOKS
     python_provider.c
   CORE
+    await_foreign.c
     await_objects.c
     await_sums.c
     python.c
@@ -23,6 +24,7 @@ agent_provider(python
     torch_modules.c
   SECTION
     python/python_api.c
+    python/await_foreign.c
     python/await_objects.c
     python/await_sums.c
     python/python_await.c

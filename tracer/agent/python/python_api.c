@@ -125,6 +125,13 @@ static const struct symbol {
 	OPTIONAL(PyMethod_Type),
 	OPTIONAL(PyCoro_Type),
 	OPTIONAL(PyGen_Type),
+	OPTIONAL(PyObject_Vectorcall),
+	OPTIONAL(PyMethod_New),
+	OPTIONAL(PyDescr_NewClassMethod),
+	OPTIONAL(PyTuple_Pack),
+	OPTIONAL(PyTuple_GetItem),
+	OPTIONAL(PyFloat_FromDouble),
+	OPTIONAL(PySuper_Type),
 };
 
 static void *find(const struct symbol *symbol)

@@ -39,6 +39,10 @@ struct python_method {
 #define PYTHON_METHOD_FAST         0x80 /* METH_FASTCALL */
 #define PYTHON_METHOD_KEYWORDS     0x02 /* METH_KEYWORDS, with the one above */
 
+/* COUNT ARGUMENTS, then those that have NAMES. */
+typedef py_object python_call(py_object function, py_object const *arguments, size_t count,
+                              py_object names);
+
 /* Named as CPython names them; all are there, from 3.8 on, but those marked. */
 struct python_api {
 	int (*Py_AddPendingCall)(int (*function)(void *), void *argument);
@@ -86,8 +90,7 @@ struct python_api {
 	py_object (*PyObject_GetAttr)(py_object o, py_object name);
 	py_object (*PyDescr_NewMethod)(py_object type, struct python_method *method);
 	/* Of functions of Python's. */
-	py_object (*vectorcall)(py_object function, py_object const *arguments, size_t count,
-	                        py_object names);
+	python_call *vectorcall;
 	int (*PyFrame_GetLineNumber)(py_object frame);
 	double (*PyFloat_AsDouble)(py_object number);
 	py_object (*PySequence_List)(py_object sequence);
@@ -95,6 +98,14 @@ struct python_api {
 	void (*PyErr_Fetch)(py_object *type, py_object *value, py_object *traceback);
 	void (*PyErr_Restore)(py_object type, py_object value, py_object traceback);
 	char *PyFunction_Type, *PyMethod_Type, *PyCoro_Type, *PyGen_Type;
+	/* And on loops in C (await_foreign.h). */
+	python_call *PyObject_Vectorcall; /* 3.11; before that there is no such function */
+	py_object (*PyMethod_New)(py_object function, py_object self);
+	py_object (*PyDescr_NewClassMethod)(py_object type, struct python_method *method);
+	py_object (*PyTuple_Pack)(intptr_t count, ...);
+	py_object (*PyTuple_GetItem)(py_object tuple, intptr_t at); /* borrowed */
+	py_object (*PyFloat_FromDouble)(double number);
+	char *PySuper_Type;
 	// NOLINTNEXTLINE(bugprone-reserved-identifier)
 	py_object (*_PyType_Lookup)(py_object type, py_object name); /* borrowed; runs no code */
 };

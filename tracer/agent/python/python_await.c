@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/python/await_foreign.h"
 #include "tracer/agent/python/await_objects.h"
 #include "tracer/agent/python/await_sums.h"
 #include "tracer/agent/python/python_api.h"
@@ -30,6 +31,7 @@
 #define LATE_NS      (60 * NS_PER_SEC)
 #define LOOK_NS      NS_PER_MS // a look that takes longer has waited
 #define TELL_NS      NS_PER_SEC
+#define UVLOOP       0 // of those that are not seen
 
 struct task {
 	uintptr_t object; // not kept alive
@@ -411,6 +413,37 @@ static py_object callback_in(py_object handle)
 	return callback;
 }
 
+// What a step calls.
+struct called {
+	python_call *call;
+	py_object function;
+	py_object const *arguments;
+	size_t count;
+	py_object names;
+};
+
+// It takes the references of STEP's task and of CALLBACK.
+static py_object run(struct loop *loop, struct step *step, py_object callback,
+                     const struct called *called)
+{
+	py_object type = NULL, value = NULL, traceback = NULL;
+
+	loop->step = step;
+	py_object result =
+		called->call(called->function, called->arguments, called->count, called->names);
+	int error = errno;
+	loop->step = step->outer;
+	if (!result)
+		python_api.PyErr_Fetch(&type, &value, &traceback);
+	end_run(loop, step, callback);
+	await_drop(step->object);
+	await_drop(callback);
+	if (!result)
+		python_api.PyErr_Restore(type, value, traceback);
+	errno = error;
+	return result;
+}
+
 // Handle._run()
 static py_object on_run(py_object self, py_object unused)
 {
@@ -434,30 +467,43 @@ static py_object on_run(py_object self, py_object unused)
 	} else {
 		step.due_ns = callback_due(loop, self, step.begin_ns);
 	}
-	loop->step = &step;
 	errno = error;
-	py_object result = python_api.vectorcall(handle_run, &self, 1, NULL);
-	error = errno;
-	loop->step = step.outer;
-	py_object type = NULL, value = NULL, traceback = NULL;
-	if (!result)
-		python_api.PyErr_Fetch(&type, &value, &traceback);
-	end_run(loop, &step, callback);
-	await_drop(step.object);
-	await_drop(callback);
-	if (!result)
-		python_api.PyErr_Restore(type, value, traceback);
-	errno = error;
-	return result;
+	return run(loop, &step, callback,
+	           &(struct called){ python_api.vectorcall, handle_run, &self, 1, NULL });
 }
 
-static void scheduled(py_object callback)
+py_object python_await_run(py_object callback, uint64_t due_ns, py_object const *arguments,
+                           intptr_t count, py_object names)
+{
+	const struct called called = { python_api.PyObject_Vectorcall, callback, arguments,
+		                       (size_t)count, names };
+	int error = errno;
+	struct loop *loop = agent->on ? find_loop() : NULL;
+
+	if (!loop)
+		return called.call(callback, arguments, (size_t)count, names);
+	uint64_t now_ns = stopwatch_now_ns(&loop->watch);
+	struct step step = {
+		.outer = loop->step,
+		.begin_ns = now_ns,
+		.due_ns = due_ns <= now_ns ? due_ns : now_ns,
+		.object = await_task_of(callback),
+	};
+	if (step.object)
+		begin_step(loop, &step);
+	python_api.Py_IncRef(callback);
+	errno = error;
+	return run(loop, &step, callback, &called);
+}
+
+// False: CALLBACK is no step of a task.
+static bool scheduled(py_object callback, uint64_t due_ns)
 {
 	py_object object = await_task_of(callback);
 	struct loop *loop = own_loop;
 
 	if (!object)
-		return;
+		return false;
 	uint64_t now_ns = loop ? stopwatch_now_ns(&loop->watch) : clock_now_ns();
 	struct task *t = find_task(object);
 	const struct step *step = loop ? loop->step : NULL;
@@ -469,8 +515,34 @@ static void scheduled(py_object callback)
 	if (!t)
 		t = add_task(object, now_ns);
 	if (t && !t->ready_ns)
-		t->ready_ns = step && step->due_ns ? longer(step->due_ns, t->since_ns) : now_ns;
+		t->ready_ns = due_ns ? longer(due_ns, t->since_ns) : now_ns;
 	await_drop(object);
+	return true;
+}
+
+static uint64_t due_of_step(void)
+{
+	return own_loop && own_loop->step ? own_loop->step->due_ns : 0;
+}
+
+// Since when what a loop in C has found after a long step was there; 0: there was none. As in
+// finds_late().
+static uint64_t due_after_step(const struct loop *loop)
+{
+	const struct long_step *last = &loop->steps[(loop->next - 1) % LONG_STEPS];
+
+	if (!loop->long_ns || loop->end_ns != last->end_ns ||
+	    clock_now_ns() > loop->end_ns + LOOK_NS)
+		return 0;
+	return last->begin_ns + (last->end_ns - last->begin_ns) / 2;
+}
+
+bool python_await_scheduled(py_object callback)
+{
+	if (!agent->on)
+		return false;
+	return scheduled(callback,
+	                 own_loop && !own_loop->step ? due_after_step(own_loop) : due_of_step());
 }
 
 static py_object call_own(py_object function, py_object self, py_object const *arguments,
@@ -493,7 +565,7 @@ static py_object on_soon(py_object self, py_object const *arguments, intptr_t co
 	int error = errno;
 
 	if (agent->on && count)
-		scheduled(arguments[0]);
+		scheduled(arguments[0], due_of_step());
 	errno = error;
 	return call_own(call_soon, self, arguments, count, names);
 }
@@ -686,6 +758,8 @@ int python_await_look(void *unused)
 		    !watch_handles(type))
 			op_say("tasks of asyncio are not seen: this interpreter has no GIL, or not "
 			       "what that takes");
+		else
+			await_foreign_start();
 	}
 	await_drop(type);
 	errno = error;
@@ -729,7 +803,7 @@ static void say_unseen(void)
 	char text[160];
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (imported(others[i])) {
+		if (imported(others[i]) && !(i == UVLOOP && await_foreign_found())) {
 			snprintf(text, sizeof(text),
 			         "the program imported %s: tasks that it runs itself are not in "
 			         "the table of asyncio tasks",

@@ -23,12 +23,15 @@
  *in which the waits of its coroutine add up: sums are right, and the parts of chains estimates.
  *
  * All of it is under the GIL, in any thread; without a GIL it is off. Sums are kept here and told
- * once a second. Event loops that are not written in Python (uvloop), and what is not asyncio
- * (trio, gevent), are not seen, which a note says.
+ * once a second. Event loops that are not written in Python (uvloop) are await_foreign.h's; what is
+ * not asyncio (trio, gevent) is not seen, which a note says.
  */
 #pragma once
 
+#include "tracer/agent/python/python_api.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 
 struct agent;
 
@@ -47,6 +50,14 @@ void python_await_end(void);
 
 /* What has come since the last time. LAST: waits for room. Runs nothing of Python's. */
 void python_await_tell(bool last);
+
+/* For await_foreign.h. A loop is asked for CALLBACK: true if that is a step of a task, whose run it
+   has to report. */
+bool python_await_scheduled(py_object callback);
+
+/* Calls CALLBACK, a task's step or what was due at DUE_NS (0: unknown), and reports it. */
+py_object python_await_run(py_object callback, uint64_t due_ns, py_object const *arguments,
+                           intptr_t count, py_object names);
 
 /* In a forked child: what was summed was its parent's. */
 void python_await_fork(void);
