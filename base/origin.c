@@ -107,12 +107,9 @@ static const char *base_of(const char *module)
 	return slash ? slash + 1 : module;
 }
 
-bool origin_is_interpreter(const char *module)
+// MODULE's name is one of NAMES, maybe with a version.
+static bool is_named(const char *module, const char *const *names)
 {
-	static const char *const names[] = { "perl", "ruby", "php",   "lua",  "luajit",
-		                             "R",    "tcl",  "tclsh", "wish", "guile",
-		                             "awk",  "gawk", "mawk",  "sh",   "bash",
-		                             "dash", "zsh",  "ksh",   NULL };
 	const char *name = base_of(module);
 	bool library = name && strncmp(name, "lib", 3) == 0 && strstr(name, ".so");
 
@@ -131,6 +128,22 @@ bool origin_is_interpreter(const char *module)
 			return true;
 	}
 	return false;
+}
+
+bool origin_is_shell(const char *module)
+{
+	static const char *const names[] = { "sh", "bash", "dash", "zsh", "ksh", NULL };
+
+	return is_named(module, names);
+}
+
+bool origin_is_interpreter(const char *module)
+{
+	static const char *const names[] = { "perl", "ruby", "php",   "lua",  "luajit",
+		                             "R",    "tcl",  "tclsh", "wish", "guile",
+		                             "awk",  "gawk", "mawk",  NULL };
+
+	return is_named(module, names) || origin_is_shell(module);
 }
 
 bool origin_is_libc(const char *module)

@@ -32,5 +32,8 @@ bool origin_is_installed(const char *module);
  */
 bool origin_is_interpreter(const char *module);
 
+/* Of these, a shell. */
+bool origin_is_shell(const char *module);
+
 /* True for the interpreter of Python itself, a program or libpython. MODULE may be NULL. */
 bool origin_is_python(const char *module);

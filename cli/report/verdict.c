@@ -573,14 +573,17 @@ static bool is_outranked(const struct verdict_facts *f, const struct finding *fi
 		return false;
 	if (row && orders(f, finding, row->name))
 		return false;
-	if (row &&
+	// What the sentence would be about is slow for that reason.
+	bool asks = asks_most(f, MORE_THAN, &sum) && !is_import(&sum);
+	bool reason = asks && is_at_sum(finding, &sum) &&
+	              !outranks(price_of_sum(f, &sum), finding, STANDS_FOR);
+	if (row && !reason &&
 	    outranks(price_of_row(f, row), finding, is_at_row(f, finding, row) ? STANDS_FOR : 1))
 		return true;
 	if (op && outranks(price_of_op(f, op), finding, is_at_op(finding, op) ? STANDS_FOR : 1))
 		return true;
-	return asks_most(f, MORE_THAN, &sum) && !is_import(&sum) &&
-	       outranks(price_of_sum(f, &sum), finding,
-	                is_at_sum(finding, &sum) ? GIVES_REASON : 1);
+	return asks && outranks(price_of_sum(f, &sum), finding,
+	                        is_at_sum(finding, &sum) ? GIVES_REASON : 1);
 }
 
 // Of a program that the user has not made, and of which nothing is known but how long it ran, there

@@ -70,6 +70,7 @@ enum activity {
 	ACTIVITY_POP,        /* takes an element out of a list, at its end or before it */
 	ACTIVITY_THROW,      /* throws or catches an exception */
 	ACTIVITY_REGEX,      /* compiles a regular expression */
+	ACTIVITY_MATCH,      /* matches text against one */
 	ACTIVITY_STREAM,     /* makes a stream of C++ over a string, or ends one */
 	ACTIVITY_SHARE,      /* counts the owners of a shared pointer of C++ */
 	ACTIVITY_SORT,       /* sorts */

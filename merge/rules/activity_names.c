@@ -129,6 +129,16 @@ static const struct names table[] = {
 	  "sre_compile.py:*|sre_parse.py:*|re/_compiler.py:*|re/_parser.py:*|regcomp|re_compile_*|"
 	  "std::*::basic_regex*|std::basic_regex*|std::*regex*_Compiler*|std::__detail::_Compiler*|"
 	  "std::__detail::_Scanner*|pcre2_compile*|pcre_compile*" },
+	{ ACTIVITY(MATCH),
+	  "{method 'match' of 're.Pattern' objects}|{method 'fullmatch' of 're.Pattern' objects}|"
+	  "{method 'search' of 're.Pattern' objects}|{method 'findall' of 're.Pattern' objects}|"
+	  "{method 'finditer' of 're.Pattern' objects}|{method 'split' of 're.Pattern' objects}|"
+	  "{method 'sub' of 're.Pattern' objects}|{method 'subn' of 're.Pattern' objects}|"
+	  "{method 'match' of 're.Scanner' objects}|{method 'search' of '_sre.SRE_Scanner' objects}|"
+	  "regexec|re_search*|re_match*|bool std::__detail::__regex_algo_search*|"
+	  "std::__detail::_Executor<*|pcre2_match_*|pcre2_jit_match_*|pcre2_dfa_match_*|pcre_exec|"
+	  "pcre_dfa_exec|onig_search*|onig_match*|re2::RE2::DoMatch*|regex::regex::*::is_match*|"
+	  "regex::regex::*::find*|regex_automata::meta::*::search*|Perl_regexec_flags" },
 	{ ACTIVITY(STREAM),
 	  "std::basic_istringstream*::basic_istringstream*|"
 	  "std::basic_ostringstream*::basic_ostringstream*|"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Rules on files, pipes, sockets and sleep.
 #include "base/error.h"
+#include "base/origin.h"
+#include "base/share.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_slices.h"
 #include "merge/query/query_waits.h"
@@ -24,6 +26,7 @@
 #define HELD_SHARE   0.5   /* of all that was waited for sockets */
 #define LARGE_BYTES  16384 /* copying that many takes several times as long as the call itself */
 #define FEW_BYTES    64    /* on average: less is no message, but a piece of one */
+#define SHELL_SHARE  0.1   /* of the CPU time, by shells' own code */
 #define SAME_SHARE   0.5   /* of what was waited for sockets: then it is the program's own work */
 
 // CPU time of all threads in WHAT, as RULE counts it.
@@ -37,6 +40,18 @@ static uint64_t time_in(const struct evidence *e, const struct rule *rule, activ
 			sum += evidence_sum(time->ns, rule->metrics);
 	}
 	return sum;
+}
+
+// A shell has no buffer to set: it reads a pipe byte by byte, as who comes after it may read the
+// rest.
+static bool is_of_shell(const struct evidence *e)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < e->functions->count; i++)
+		if (origin_is_shell(e->functions->rows[i].module))
+			ns += e->functions->rows[i].self;
+	return share_of(ns, e->functions->all) >= SHELL_SHARE;
 }
 
 // Calls that are large on average are not what most of their time is spent on.
@@ -53,13 +68,19 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 	if (calls >= MANY_CALLS && bytes / calls < FEW_BYTES)
 		own.not_doing &= ~ACTIVITY(SOCKET);
 	enum measured measured = measure_doing(e, &own, finding);
-	// What children have done may not be told; where copying is not seen either, nobody knows.
-	if (measured == MEASURED && calls < MANY_CALLS && !e->run->kernel_stacks)
-		return MEASURED_NOTHING;
-	if (measured != MEASURED || calls < MANY_CALLS)
+	if (measured != MEASURED)
 		return measured;
-	if (bytes / calls >= LARGE_BYTES)
+	// What children have done may not be told; where copying is not seen either, nobody knows.
+	bool whole = calls >= MANY_CALLS || (calls && e->totals.processes == 1);
+	if (whole && bytes / calls >= LARGE_BYTES)
 		return MEASURED_NOTHING;
+	if (calls < MANY_CALLS)
+		return e->run->kernel_stacks ? measured : MEASURED_NOTHING;
+	if (!finding->function && !writes && is_of_shell(e))
+		finding_advise(finding,
+		               "Bash and sh read a pipe byte by byte: read all lines with one "
+		               "mapfile, redirect read from a file (`done < file`), or let one awk "
+		               "process do the work of the loop.");
 	snprintf(fact, sizeof(fact), "%s", finding->fact);
 	return finding_say(finding, "%.320s; the run has %s %llu times, %llu byte%s on average",
 	                   fact, writes ? "written" : "read", (unsigned long long)calls,

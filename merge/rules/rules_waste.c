@@ -131,6 +131,27 @@ const struct rule rules_waste[] = {
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
 	  .doing = ACTIVITY(REGEX),
 	  .metrics = ON_CPU },
+	{ .id = "CPU-MATCH",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 40,
+	  .within = { "PY-INTERP", "MEM-COPY", "CPU-FLAT" },
+	  .title = "matching regular expressions",
+	  .formula = "CPU time in matching text against regular expressions (Python's re, regexec, "
+	             "std::regex, PCRE, RE2, Rust's regex), without compiling them, as a share of "
+	             "the critical thread's time, or of all CPU time",
+	  .why = "An engine that backtracks may try exponentially many ways to match a text that "
+	         "does not match.",
+	  .advice = "Look for a repetition within a repetition, as in (\\w+\\s?)*, and for two "
+	            "neighbours that match the same text: write them so that one way to match is "
+	            "left, or use an engine that does not backtrack (RE2, Rust's regex, grep). "
+	            "Look for a fixed word first where most texts do not match.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(MATCH),
+	  .not_doing = ACTIVITY(REGEX) | ACTIVITY(IMPORT),
+	  .metrics = ON_CPU },
 	{ .id = "CPU-THROW",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,

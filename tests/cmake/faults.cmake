@@ -68,7 +68,7 @@ if(OPENBLAS_FOUND)
   target_link_libraries(fault_tiny_gemm PRIVATE PkgConfig::OPENBLAS)
   fault(tiny_gemm tiny_gemm.c fault_tiny_gemm)
 endif()
-foreach(name archive array_loop callers clones collect columns commits concatenate consumer documents
+foreach(name archive array_loop backtracking callers clones collect columns commits concatenate consumer documents
         double_gemm elements event_loop exact exceptions flushing gil imports insert inverse joined
         list_loop lists loader log_stacks median one_task records regex scan search sleeping slow_store
         subprocesses text tiny_dot tiny_ops)

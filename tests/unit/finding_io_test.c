@@ -297,6 +297,29 @@ Test(finding_io, reads_of_which_nobody_knows_the_size_are_not_told_to_be_small)
 	}
 }
 
+// Few calls of a run of one process are all that there were.
+Test(finding_io, few_large_writes_are_not_small)
+{
+	struct run run = { .start_ns = 1000 * MS,
+		           .wall_ns = 1000 * MS,
+		           .cpus = 2,
+		           .samples = 1000,
+		           .kernel_stacks = true,
+		           .write_calls = 145 };
+
+	for (uint64_t bytes = 1 << 20; bytes >= 32; bytes >>= 15) {
+		add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > put a.c:15 > write@libc > [kernel]");
+		add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+		name_all(&f);
+		run.write_bytes = run.write_calls * bytes;
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "IO-TINY") != NULL, bytes == 32);
+		end();
+		begin();
+	}
+}
+
 Test(finding_io, copying_in_large_pieces_asks_nothing_of_the_kernel_in_vain)
 {
 	add(&f, 1, METRIC_ON_CPU, 500,

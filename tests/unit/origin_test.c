@@ -69,6 +69,8 @@ Test(origin, of_interpreters)
 		cr_expect(origin_is_interpreter(interpreters[i]), "%s", interpreters[i]);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		cr_expect(!origin_is_interpreter(others[i]), "%s", others[i] ? others[i] : "NULL");
+	cr_expect(origin_is_shell("/bin/sh") && origin_is_shell("/usr/bin/bash"));
+	cr_expect(!origin_is_shell("/usr/bin/mawk") && !origin_is_shell(NULL));
 }
 
 Test(origin, of_python)

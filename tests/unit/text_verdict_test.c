@@ -548,6 +548,26 @@ Test(text_verdict, a_reason_for_a_third_of_what_a_place_calls_goes_before_the_pl
 	expect_verdict(profile, "is spent in log_order (log.c:24)");
 }
 
+// Another function takes more than the finding: but it is the place that is named, and why it is
+// slow.
+Test(text_verdict, a_reason_at_the_place_that_is_named_goes_before_what_is_hotter_elsewhere)
+{
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile_with_findings(), nodes, 0);
+	struct row *row = (struct row *)profile->functions;
+
+	row->name = "step";
+	row->file = "/src/step.c";
+	row->module = "/src/app";
+	profile->findings[0].saving_ns = 370 * NS_PER_MS;
+	expect_verdict(profile, "  70.0 % of the CPU time is spent in log_order (log.c:24)");
+	profile->findings[0].function = "log_order";
+	profile->findings[0].file = "/src/log.c";
+	expect_verdict(profile, "  Waiting for locks: 41 %");
+	profile->findings[0].saving_ns = 340 * NS_PER_MS;
+	expect_verdict(profile, "  70.0 % of the CPU time is spent in log_order (log.c:24)");
+}
+
 // A copy constructor is charged to who copies: the finding there is about that call.
 Test(text_verdict, a_finding_stands_for_the_place_that_its_place_calls)
 {
