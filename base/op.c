@@ -5,6 +5,8 @@
 #include "base/hash.h"
 #include "base/strings.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct ops {
@@ -29,6 +31,15 @@ const char *op_domain(const struct op *op)
 bool op_is_counter(const struct op *op)
 {
 	return strcmp(op->category, OP_COUNTER) == 0;
+}
+
+// "tally.sh:11 (count)"
+int op_line(const struct op *op)
+{
+	const char *colon = op->provider == OP_SHELL ? strchr(op->name, ':') : NULL;
+	long line = colon ? strtol(colon + 1, NULL, 10) : 0;
+
+	return line > 0 && line <= INT_MAX ? (int)line : 0;
 }
 
 bool op_is_step(const struct op *op)

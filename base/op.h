@@ -58,6 +58,9 @@ const char *op_domain(const struct op *op);
 
 bool op_is_counter(const struct op *op);
 
+/* The line of the file DOMAIN that it is named after, as those of shells are; 0: none. */
+int op_line(const struct op *op);
+
 /* Whether it is the API's OP_API_STEP. */
 bool op_is_step(const struct op *op);
 

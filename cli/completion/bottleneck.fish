@@ -67,6 +67,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l gpu-lines -d 'sample GPU in
 complete -c bottleneck -n '__bottleneck_runs run' -l gpu-graph-nodes -d 'record each kernel of a CUDA graph instead of the whole launch (higher overhead)'
 complete -c bottleneck -n '__bottleneck_runs run' -l gpu-callsites -xa 'off sampled all' -d 'stacks of CUDA calls: off, sampled or all (sampled)'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-agent -d 'load nothing into the program: no ops, no allocations, no Python'
+complete -c bottleneck -n '__bottleneck_runs run' -l no-shell -d 'disable tracing of the lines of bash scripts that start processes'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-gc -d 'disable tracing of Python\'s garbage collections'
 complete -c bottleneck -n '__bottleneck_runs run' -l count-calls -d 'count each call of Python and C functions'
 complete -c bottleneck -n '__bottleneck_runs run' -l trace -x -d 'make each call of a function of this name an op; globs, LIBRARY:FUNC'

@@ -144,10 +144,16 @@ static void shape_words(const char *shape, char *buffer, size_t size)
 	snprintf(buffer, size, "%.*s%s", (int)kept, shape, end ? end : "");
 }
 
+// Its name says the file and the line.
+static bool is_line(const struct op_row *row)
+{
+	return strcmp(row->provider, op_provider_name(OP_SHELL)) == 0;
+}
+
 // What names the row: "cuBLAS: gemm [256, 128, 300]".
 static void name_op(const struct ops *ops, const struct op_row *row, char *buffer, size_t size)
 {
-	bool domain = *row->domain && ops->query.by != OPS_BY_DOMAIN;
+	bool domain = *row->domain && !is_line(row) && ops->query.by != OPS_BY_DOMAIN;
 	char shape[512];
 
 	shape_words(row->shape, shape, sizeof(shape));
@@ -159,6 +165,9 @@ static void name_line(const struct op_row *row, char *buffer, size_t size)
 {
 	char place[512];
 
+	buffer[0] = '\0';
+	if (is_line(row))
+		return;
 	place_words(row->file, row->line, row->module, place, sizeof(place));
 	snprintf(buffer, size, "%s%s", row->backward ? BACKWARD : "", place);
 }

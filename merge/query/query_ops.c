@@ -159,6 +159,10 @@ static void name_row(const struct op_groups *a, const struct op_group *group, st
 		row->file = profile_string(p, place->file);
 		row->line = (int)place->line;
 	}
+	if (op && op_line(op)) {
+		row->file = *op->domain ? op->domain : NULL;
+		row->line = op_line(op);
+	}
 	if (place)
 		row->function = profile_string(p, place->function);
 	row->backward = group->forward;

@@ -132,8 +132,8 @@ static struct candidate find(const struct profile *p)
 		const struct series *s = &profile_series(p)->series[i];
 		const struct op *op = profile_op(p, s->op);
 		bool labelled = op && op_is_label(op);
-		if (!op || op->provider == OP_PYTHON || s->calls < STEPS_MIN ||
-		    !goes_on(p, s, labelled))
+		bool step = op && op->provider != OP_PYTHON && op->provider != OP_SHELL;
+		if (!step || s->calls < STEPS_MIN || !goes_on(p, s, labelled))
 			continue;
 		struct candidate it = { s, labelled, goes_on(p, s, false), s->process == critical,
 			                series_total_ns(s) };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on processes and threads that are started for very little.
 #include "base/cleanup.h"
+#include "base/op.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
@@ -147,6 +148,36 @@ static uint64_t waited_for_ends(const struct evidence *e)
 	return sum;
 }
 
+// The line of a script that has started most of the processes that a line is known of.
+static const struct op_row *starting_line(const struct evidence *e)
+{
+	const struct op_row *most = NULL;
+
+	for (size_t i = 0; i < e->ops->count; i++) {
+		const struct op_row *row = &e->ops->rows[i];
+		if (strcmp(row->provider, op_provider_name(OP_SHELL)) == 0 &&
+		    row->calls > (most ? most->calls : 0))
+			most = row;
+	}
+	return most;
+}
+
+// Stacks of shells name functions of theirs; the user's own line is that of the script.
+static void place_at(const struct op_row *row, char *place, size_t size, struct finding *finding)
+{
+	finding->function = row->name;
+	finding->file = row->file;
+	finding->line = row->line;
+	finding->row_count = 0;
+	finding_add(finding, &(struct finding_row){
+				     .function = row->name,
+				     .file = row->file,
+				     .line = row->line,
+				     .calls = row->calls,
+			     });
+	snprintf(place, size, "%.150s (%llu of them)", row->name, (unsigned long long)row->calls);
+}
+
 static enum measured measure_processes(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
@@ -168,6 +199,9 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
+	const struct op_row *line = finding->function ? NULL : starting_line(e);
+	if (line)
+		place_at(line, place, sizeof(place), finding);
 	name_processes(e->profile, names, sizeof(names));
 	return finding_say(finding,
 	                   "starting and waiting for %u processes%s, which live for %.1f ms "

@@ -45,6 +45,7 @@ foreach(part
   privileges
   ranks
   report_options
+  scripts
   summaries
   terminal
   titles)

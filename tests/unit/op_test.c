@@ -53,6 +53,27 @@ Test(op, texts_are_copied_and_entries_stay_where_they_are)
 	cr_expect(eq(ptr, (void *)ops_get(o, 0), NULL));
 }
 
+Test(op, a_shells_op_is_named_after_a_line)
+{
+	static const struct {
+		enum op_provider provider;
+		const char *name;
+		int line;
+	} table[] = {
+		{ OP_SHELL, "tally.sh:11", 11 },
+		{ OP_SHELL, "tally.sh:11 (count)", 11 },
+		{ OP_SHELL, "tally.sh", 0 },
+		{ OP_SHELL, "tally.sh:-4", 0 },
+		{ OP_SHELL, "tally.sh:99999999999", 0 },
+		{ OP_NVTX, "tally.sh:11", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct op op = { .provider = table[i].provider, .name = table[i].name };
+		cr_expect(eq(int, op_line(&op), table[i].line), "%s", table[i].name);
+	}
+}
+
 Test(op, providers_have_names)
 {
 	cr_expect(eq(str, (char *)op_provider_name(OP_LAPACK), "lapack"));

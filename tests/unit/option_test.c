@@ -95,7 +95,7 @@ Test(option, ops_are_all_on_unless_they_are_switched_off)
 {
 	const uint32_t blas = 1u << OP_BLAS | 1u << OP_LAPACK | 1u << OP_FFTW;
 	const uint32_t all = 1u << OP_NVTX | 1u << OP_ITT | 1u << OP_TORCH | 1u << OP_PYTHON |
-	                     1u << OP_CUDA | 1u << OP_MPI | 1u << OP_API | blas;
+	                     1u << OP_CUDA | 1u << OP_MPI | 1u << OP_API | 1u << OP_SHELL | blas;
 	const struct {
 		const char *line;
 		uint32_t ops;
@@ -107,6 +107,7 @@ Test(option, ops_are_all_on_unless_they_are_switched_off)
 		{ "run --no-itt x", all & ~(1u << OP_ITT), true, true },
 		{ "run --no-api x", all & ~(1u << OP_API), true, true },
 		{ "run --no-blas x", all & ~blas, true, true },
+		{ "run --no-shell x", all & ~(1u << OP_SHELL), true, true },
 		{ "run --no-mpi x", all & ~(1u << OP_MPI), true, true },
 		{ "run --no-torch x", all & ~(1u << OP_TORCH), true, true },
 		{ "run --no-gpu x", all & ~(1u << OP_CUDA), true, true },

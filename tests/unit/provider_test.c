@@ -68,8 +68,9 @@ Test(provider, each_number_and_name_is_one_providers)
 // Profiles hold them.
 Test(provider, numbers_stay)
 {
-	const char *const names[] = { "nvtx",  "itt",    "blas", "lapack", "fftw", "function",
-		                      "torch", "python", "cuda", "gpu",    "mpi",  "api" };
+	const char *const names[] = { "nvtx",     "itt",   "blas",   "lapack", "fftw",
+		                      "function", "torch", "python", "cuda",   "gpu",
+		                      "mpi",      "api",   "shell" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		cr_expect(eq(u32, provider_called(names[i])->id, (uint32_t)i + 1), "%s", names[i]);

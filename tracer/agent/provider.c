@@ -59,6 +59,13 @@ void providers_before_fork(void)
 			agent_providers[i]->before_fork();
 }
 
+void providers_after_fork(void)
+{
+	for (unsigned i = COUNT; i-- > 0;)
+		if (agent_providers[i]->after_fork)
+			agent_providers[i]->after_fork();
+}
+
 void providers_fork(void)
 {
 	for (unsigned i = 0; i < COUNT; i++)

@@ -38,8 +38,10 @@ struct agent_provider {
 	/* Whether it is the provider's own business for which CALLER (an instruction) makes one. */
 	bool (*owns)(uintptr_t caller);
 
-	/* A fork comes, in the thread that forks; and in the child, which has this thread alone. */
+	/* A fork comes, in the thread that forks; it is over there, whether it failed or not; and
+	   in the child, which has this thread alone. */
 	void (*before_fork)(void);
+	void (*after_fork)(void);
 	void (*fork)(void);
 
 	/*
@@ -96,6 +98,7 @@ void providers_look(const char *name);
 void providers_before_thread(void);
 bool providers_own(uintptr_t caller);
 void providers_before_fork(void);
+void providers_after_fork(void);
 void providers_fork(void);
 uint32_t providers_before_exec(void); /* whose exec_failed() there will be: bits, by the list */
 void providers_exec_failed(uint32_t whose);

@@ -51,6 +51,19 @@ AGENT_SETUP static void before_fork(void)
 	errno = error;
 }
 
+AGENT_SETUP static void after_fork_in_parent(void)
+{
+	int error = errno;
+	uint8_t untraced = agent_untraced;
+
+	agent_untraced = AGENT_WRITING;
+	loader_after_fork();
+	if (agent.on)
+		providers_after_fork();
+	agent_untraced = untraced;
+	errno = error;
+}
+
 AGENT_SETUP static void after_fork(void)
 {
 	int error = errno;
@@ -79,7 +92,7 @@ AGENT_SETUP static bool begin(const char *directory, const char *config)
 	    !agent_start(&agent, directory, config))
 		return false;
 	if (!registered)
-		__register_atfork(before_fork, loader_after_fork, after_fork, NULL);
+		__register_atfork(before_fork, after_fork_in_parent, after_fork, NULL);
 	registered = true;
 	loader_start();
 	op_when_forked(providers_fork);

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+agent_provider(shell
+  HOOKS
+    shell.c)
