@@ -38,23 +38,28 @@ static const char *const other_names[] = {
 static const struct option {
 	const char *programs; // separated by |
 	const char *name;
-	bool attached;   // the value may stand in the same word
-	bool next;       // or be the next one
-	bool user_first; // "user:password"
+	bool attached;       // the value may stand in the same word
+	bool next;           // or be the next one
+	bool user_first;     // "user:password"
+	const char *command; // behind which it is that, as in docker login; NULL: anywhere
 } options[] = {
 	{ "mysql|mysqldump|mysqladmin|mysqlimport|mysqlshow|mysqlcheck|mysqlslap|mariadb|"
 	  "mariadb-dump|mariadb-admin",
-	  "-p", true, false, false },
-	{ "sshpass", "-p", true, true, false },
-	{ "mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport", "-p", false, true,
-	  false },
-	{ "7z|7za|7zr|7zz", "-p", true, false, false },
-	{ "zip|unzip", "-P", true, true, false },
-	{ "redis-cli", "-a", false, true, false },
-	{ "ldapsearch|ldapadd|ldapmodify|ldapwhoami", "-w", true, true, false },
-	{ "curl", "-u", true, true, true },
-	{ "curl", "--user", true, true, true },
-	{ "curl", "--proxy-user", true, true, true },
+	  "-p", true, false, false, NULL },
+	{ "sshpass", "-p", true, true, false, NULL },
+	{ "mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport", "-p", false, true, false,
+	  NULL },
+	{ "7z|7za|7zr|7zz", "-p", true, false, false, NULL },
+	{ "zip|unzip", "-P", true, true, false, NULL },
+	{ "redis-cli", "-a", false, true, false, NULL },
+	{ "ldapsearch|ldapadd|ldapmodify|ldapwhoami", "-w", true, true, false, NULL },
+	{ "curl", "-u", true, true, true, NULL },
+	{ "curl", "--user", true, true, true, NULL },
+	{ "curl", "--proxy-user", true, true, true, NULL },
+	{ "docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|cf", "-p", true, true, false,
+	  "login" },
+	{ "oc", "-t", false, true, false, "login" },
+	{ "sqlcmd|bcp", "-P", true, true, false, NULL },
 };
 
 static const char *const token_beginnings[] = {
@@ -153,26 +158,28 @@ static size_t token_length(const char *text)
 	return 0;
 }
 
+// What the word before asks of a next one.
+struct awaited {
+	bool secret, user_first;
+	bool script;              // sh -c SCRIPT
+	char program[NAME_BYTES]; // the last word that may be one's name
+	char command[NAME_BYTES]; // and of its options' commands
+};
+
 // What a program's option asks for, if OPTION is one of those; NULL: it is not.
-static const struct option *option_of(const char *program, const char *word, size_t length)
+static const struct option *option_of(const struct awaited *a, const char *word, size_t length)
 {
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
 		size_t size = strlen(options[i].name);
 		bool fits = length == size || (options[i].attached && length > size &&
 		                               (options[i].name[1] != '-' || word[size] == '='));
 		if (fits && strncmp(word, options[i].name, size) == 0 &&
-		    name_list_has(options[i].programs, program, strlen(program)))
+		    (!options[i].command || strcmp(options[i].command, a->command) == 0) &&
+		    name_list_has(options[i].programs, a->program, strlen(a->program)))
 			return &options[i];
 	}
 	return NULL;
 }
-
-// What the word before asks of a next one.
-struct awaited {
-	bool secret, user_first;
-	bool script;              // sh -c SCRIPT
-	char program[NAME_BYTES]; // the last word that may be one's name
-};
 
 // Masks all LENGTH bytes at VALUE, or with USER_FIRST what is behind the first colon.
 static void put_value(FILE *out, const char *value, size_t length, bool user_first, bool script)
@@ -188,12 +195,30 @@ static void put_value(FILE *out, const char *value, size_t length, bool user_fir
 	fputs(MASK, out);
 }
 
+// A plain WORD may be a program's name, or the command of the one that stands before it.
+static void take_name(const char *word, size_t length, struct awaited *a)
+{
+	cleanup_free char *name = strndup(word, length);
+	const char *base = name ? path_base(name) : "";
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		const struct option *option = &options[i];
+		if (name_list_has(option->programs, base, strlen(base))) {
+			snprintf(a->program, sizeof(a->program), "%s", base);
+			a->command[0] = '\0';
+		} else if (option->command && strcmp(option->command, base) == 0 &&
+		           name_list_has(option->programs, a->program, strlen(a->program))) {
+			snprintf(a->command, sizeof(a->command), "%s", base);
+		}
+	}
+}
+
 // A word, or one of those in a script, of LENGTH bytes: true if it is masked by what stands before
 // it, or is an option that has a secret in it.
 static bool put_awaited(FILE *out, const char *word, size_t length, bool script, struct awaited *a)
 {
 	struct awaited before = *a;
-	const struct option *option = option_of(before.program, word, length);
+	const struct option *option = option_of(&before, word, length);
 
 	a->secret = false;
 	if (before.secret && *word != '-') {
@@ -211,13 +236,8 @@ static bool put_awaited(FILE *out, const char *word, size_t length, bool script,
 	a->secret = (option && option->next) ||
 	            (*word == '-' && !memchr(word, '=', length) && names_secret(word, length));
 	a->user_first = option && option->user_first;
-	if (*word != '-' && length < sizeof(a->program)) {
-		cleanup_free char *name = strndup(word, length);
-		const char *base = name ? path_base(name) : "";
-		for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-			if (option_of(base, options[i].name, strlen(options[i].name)))
-				snprintf(a->program, sizeof(a->program), "%s", base);
-	}
+	if (*word != '-' && length < sizeof(a->program))
+		take_name(word, length, a);
 	return false;
 }
 

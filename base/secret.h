@@ -4,9 +4,9 @@
  *
  * Known by the name before it, whatever is in front of that name: --password=X, --api-key X,
  * DB_PASSWORD=X, "Authorization: Bearer X", ?token=X; by the options of a few programs (mysql -pX,
- * sshpass -p X, curl -u user:X); as the password in a URL (https://user:X@host); and by how tokens
- * of some services begin (ghp_, glpat-, AKIA). Also within words, as in the script of sh -c, where
- * a value that begins with $ is a variable's name, which stays.
+ * sshpass -p X, docker login -p X, curl -u user:X); as the password in a URL (https://user:X@host);
+ * and by how tokens of some services begin (ghp_, glpat-, AKIA). Also within words, as in the
+ * script of sh -c, where a value that begins with $ is a variable's name, which stays.
  *
  * A function without state, for any thread.
  */
