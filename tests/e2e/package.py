@@ -72,6 +72,20 @@ class Package(Case):
         self.agent_works(os.path.join(moved, "bin", "bottleneck"))
         self.assertTrue(glob.glob(os.path.join(moved, "share/man/man1/bottleneck.1*")))
 
+    def test_the_tarball_has_the_licence_of_all_that_it_packs(self):
+        need("dpkg-query")
+        root = self.unpack()
+        licenses, = glob.glob(root + "/share/doc/*/licenses")
+        found = glob.glob(root + "/lib*/bottleneck/*.so*")
+        names = {os.path.basename(os.path.realpath(path)) for path in found}
+        others = {name for name in names if not name.startswith("libbottleneck")}
+        self.assertGreater(len(others), 8)
+        for name in sorted(others) + ["libiberty.a"]:  # which is linked into the program
+            owners = self.bare(["dpkg-query", "-S", "*/" + name]).stdout.decode()
+            package = re.split("[:,]", owners, maxsplit=1)[0]
+            with open(os.path.join(licenses, package, "copyright"), encoding="utf-8") as file:
+                self.assertRegex(file.read(), "(?i)license|public domain", name)
+
     def test_the_tarball_wants_no_newer_c_library(self):
         here = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
         if here > BUILT_ON:
