@@ -59,6 +59,13 @@ function(copy_license library)
   foreach(text ${texts})
     file(REAL_PATH ${text} text)
     file(COPY ${text} DESTINATION ${prefix}/${CPACK_BOTTLENECK_LICENSES}/${package})
+    # Debian's name the GNU licences by where every system has them.
+    file(STRINGS ${text} lines REGEX /usr/share/common-licenses/)
+    string(REGEX MATCHALL "/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]" common "${lines}")
+    foreach(other ${common})
+      file(COPY ${other} DESTINATION ${prefix}/${CPACK_BOTTLENECK_LICENSES}/common-licenses
+        FOLLOW_SYMLINK_CHAIN)
+    endforeach()
   endforeach()
 endfunction()
 foreach(library ${libraries} ${CPACK_BOTTLENECK_STATIC_LIBRARIES})

@@ -84,7 +84,10 @@ class Package(Case):
             owners = self.bare(["dpkg-query", "-S", "*/" + name]).stdout.decode()
             package = re.split("[:,]", owners, maxsplit=1)[0]
             with open(os.path.join(licenses, package, "copyright"), encoding="utf-8") as file:
-                self.assertRegex(file.read(), "(?i)license|public domain", name)
+                text = file.read()
+            self.assertRegex(text, "(?i)license|public domain", name)
+            for other in re.findall(r"/usr/share/common-licenses/([\w.-]*\w)", text):
+                self.assertTrue(os.path.getsize(os.path.join(licenses, "common-licenses", other)))
 
     def test_the_tarball_wants_no_newer_c_library(self):
         here = tuple(int(n) for n in os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))
