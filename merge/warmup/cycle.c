@@ -16,6 +16,8 @@
 #define SAME_ORDER  0.80 // of the cycles, that have to have the usual phases
 #define UNEVEN_MAX  0.20 // of a cycle, that its neighbour may differ …
 #define EVEN_SHARE  0.25 // … in so many of the cycles: the others may have more to do
+#define FEW_CYCLES  24   // fewer are as much alike by chance, when a machine is busy …
+#define FEW_EVEN    0.5  // … unless so many of them are
 #define SPREAD_MAX  3    // of a long cycle to a brief one, by the quartiles
 #define LONG        4    // of the median: but for the first, such cycles …
 #define LONG_SHARE  0.25 // … may hold so much of the time
@@ -224,19 +226,39 @@ static bool is_of_a_kind(struct finder *f, const uint32_t *looks, size_t count)
 	       quantile(f, count, 0.75) <= SPREAD_MAX * quantile(f, count, 0.25);
 }
 
-// How much one cycle differs from the next, of the usual length: 0 … 1, which is too much.
-static double unevenness(struct finder *f, const uint32_t *looks, size_t count)
+// By how many looks SHARE of the cycles differ at most from the next.
+static double unevenness_of(struct finder *f, const uint32_t *looks, size_t count, double share)
 {
-	double usual, uneven;
-
-	if (!is_of_a_kind(f, looks, count))
-		return 1;
-	usual = quantile(f, count, 0.5);
 	for (size_t i = 1; i < count; i++)
 		f->scratch[i - 1] =
 			fabs((double)(looks[i + 1] - looks[i]) - (double)(looks[i] - looks[i - 1]));
-	uneven = quantile(f, count - 1, EVEN_SHARE);
-	return uneven > fmax(UNEVEN_MAX * usual, 1) ? 1 : uneven / usual;
+	return quantile(f, count - 1, share);
+}
+
+static bool is_even(double uneven, double usual)
+{
+	return uneven <= fmax(UNEVEN_MAX * usual, 1);
+}
+
+// How much one cycle differs from the next, of the usual length: 0 … 1, which is too much.
+static double unevenness(struct finder *f, const uint32_t *looks, size_t count)
+{
+	if (!is_of_a_kind(f, looks, count))
+		return 1;
+	double usual = quantile(f, count, 0.5);
+	double uneven = unevenness_of(f, looks, count, EVEN_SHARE);
+	return is_even(uneven, usual) ? uneven / usual : 1;
+}
+
+// Whether there are enough cycles, or they are even enough, to be told from what a busy machine
+// makes of work that does not repeat.
+static bool is_sure(struct finder *f, const struct cycle *cycle)
+{
+	if (cycle->count >= FEW_CYCLES)
+		return true;
+	is_of_a_kind(f, cycle->starts, cycle->count);
+	double usual = quantile(f, cycle->count, 0.5);
+	return is_even(unevenness_of(f, cycle->starts, cycle->count, FEW_EVEN), usual);
 }
 
 // How alike neighbours are in length, of the COUNT cycles that begin at LOOKS: 0 … 1.
@@ -524,6 +546,10 @@ bool cycle_find(struct cycle *cycle, const uint8_t *looks, size_t count)
 		find_in_both(&f, looks, cycle);
 	if (!cycle->count)
 		return true;
+	if (!is_sure(&f, cycle)) {
+		cycle_fini(cycle);
+		return true;
+	}
 	cycle->phases = phases_between(looks, cycle);
 	int chance = may_be_chance(&f, looks, cycle->count);
 	if (chance)

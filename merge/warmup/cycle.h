@@ -7,7 +7,7 @@
  *
  * A cycle goes from one phase's beginning to its next, where that phase is seen for three looks and
  * more at a time, if four of five cycles have the same phases in the same order, and in a quarter
- * of them and more one is as long as the next or nearly so; long ones may not hold much of the
+ * of them and more, or in half of less than 24, one is as long as the next or nearly so; long ones may not hold much of the
  * time, but for the first. That is looked for with all phases, then with those that are seen for
  * less than three looks at a time taken together with what they alternate with. Brief looks
  * elsewhere may be chance: they are tried as if nothing was seen. Of the ways that are about as

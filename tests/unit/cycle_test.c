@@ -249,6 +249,29 @@ static bool has_cycle(int phases, double stay, size_t count, uint64_t *state)
 	return found;
 }
 
+// What a busy machine makes of work that does not repeat; of many turns, or even ones, it is
+// another matter.
+Test(cycle, few_turns_of_all_lengths_are_no_loop)
+{
+	static const int lengths[] = { 40, 62, 55, 45, 70, 50, 66, 42, 58, 47, 63, 38 };
+	static const struct {
+		int turns;
+		bool even;
+		size_t count;
+	} table[] = { { 12, false, 0 }, { 12, true, 12 }, { 36, false, 35 } };
+
+	for (size_t row = 0; row < sizeof(table) / sizeof(table[0]); row++) {
+		char text[4096] = "";
+		for (int i = 0; i < table[row].turns; i++) {
+			int length = table[row].even ? 50 + lengths[i % 12] % 5 : lengths[i % 12];
+			repeat(text, "a", length - 5);
+			repeat(text, "b", 5);
+		}
+		cleanup(cycle) struct cycle cycle = find(text);
+		cr_expect(eq(sz, cycle.count, table[row].count), "row %zu", row);
+	}
+}
+
 // Without a bound on chance it was 134 of these 400.
 Test(cycle, chance_alone_makes_hardly_any)
 {
