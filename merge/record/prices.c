@@ -225,8 +225,8 @@ static bool is_sane(const struct prices *p)
 	return p->sample < NS_PER_MS && p->task < NS_PER_SEC && p->exec < NS_PER_SEC;
 }
 
-// Those of PATH that still hold, the newest first, but for that of KEY, which goes to *FOUND. Returns
-// how many: the oldest makes room for one more.
+// Those of PATH that still hold, the newest first, but for that of KEY, which goes to *FOUND.
+// Returns how many: the oldest makes room for one more.
 static size_t read_prices(const char *path, uint64_t key, struct kept kept[KEPT],
                           struct kept *found)
 {
