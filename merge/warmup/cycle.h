@@ -7,16 +7,16 @@
  *
  * A cycle goes from one phase's beginning to its next, where that phase is seen for three looks and
  * more at a time, if four of five cycles have the same phases in the same order, and in a quarter
- * of them and more, or in half of less than 24, one is as long as the next or nearly so; long ones may not hold much of the
- * time, but for the first. That is looked for with all phases, then with those that are seen for
- * less than three looks at a time taken together with what they alternate with. Brief looks
- * elsewhere may be chance: they are tried as if nothing was seen. Of the ways that are about as
- * regular, the one that begins first is taken. Cycles at the start in which a phase is still too
- * brief to be told, or is not there, are left out. Cycles that chance may have made are none: 99
- * series of looks are drawn in which each phase lasts as long on average, but ends at any look and
- * is followed by any other. If any of them seems to have cycles that are as much alike, in order
- * and length, and half as many, none are found. Whatever does not repeat like that, or repeats
- * faster, has no cycle here.
+ * of them and more, or in half of less than 24, one is as long as the next or nearly so; long ones
+ * may not hold much of the time, but for the first. That is looked for with all phases, then with
+ * those that are seen for less than three looks at a time taken together with what they alternate
+ * with. Brief looks elsewhere may be chance: they are tried as if nothing was seen. Of the ways
+ * that are about as regular, the one that begins first is taken. Cycles at the start in which a
+ * phase is still too brief to be told, or is not there, are left out. Cycles that chance may have
+ * made are none: 99 series of looks are drawn in which each phase lasts as long on average, but
+ * ends at any look and is followed by any other. If any of them seems to have cycles that are as
+ * much alike, in order and length, and half as many, none are found. Whatever does not repeat like
+ * that, or repeats faster, has no cycle here.
  */
 #pragma once
 
