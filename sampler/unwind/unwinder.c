@@ -302,6 +302,8 @@ static enum walk_step step_without_rule(struct unwinder *u, struct output *out)
 	                (step == WALK_END && (u->walk.exact || walk_is_generated(&u->walk)));
 	if (!doubtful)
 		return step;
+	if (!u->walk.exact && walk_at_start(&u->walk))
+		return WALK_END;
 	if (walk_guess_caller(&u->walk))
 		step = WALK_CALLER;
 	if (step != WALK_STUCK)

@@ -19,6 +19,11 @@ static const uint8_t ucontext_offsets[DWARF_REGISTERS] = {
 /* "call *64(%rax,%rbx,8)" with a 4-byte displacement. */
 #define CALL_BYTES_MAX 7
 
+/* What the code that starts a program keeps on the stack below argc. */
+#define START_BYTES_MAX   512
+#define ARGUMENTS_MAX     4096       /* more are not looked at */
+#define STRINGS_BYTES_MAX (8u << 20) /* Linux lets them have a quarter of the stack's limit */
+
 /* A loop around PAUSE loads a word, compares it and counts: it is no longer than so, either way. */
 #define SPIN_BYTES 16
 
@@ -143,6 +148,35 @@ enum walk_step walk_by_rule(struct walk *w)
 		return WALK_STUCK;
 	recover_rbp(w, cfa);
 	return go(w, pc, cfa, w->rule.signal);
+}
+
+/* True if ADDRESS is where the stack of a process began: argc, argv, NULL, and pointers of the
+   environment, or NULL, all to strings above. */
+static bool began_at(struct walk *w, uint64_t address)
+{
+	uint64_t count, word;
+
+	if (!stack_memory_read(w->memory, address, &count) || !count || count > ARGUMENTS_MAX)
+		return false;
+	uint64_t strings = address + 8 * (count + 2);
+	for (uint64_t i = 1; i <= count; i++)
+		if (!stack_memory_read(w->memory, address + 8 * i, &word) || word <= strings ||
+		    word - strings > STRINGS_BYTES_MAX)
+			return false;
+	if (!stack_memory_read(w->memory, strings - 8, &word) || word)
+		return false;
+	return stack_memory_read(w->memory, strings, &word) &&
+	       (!word || (word > strings && word - strings <= STRINGS_BYTES_MAX));
+}
+
+bool walk_at_start(struct walk *w)
+{
+	uint64_t first = (w->sp + 15) & ~UINT64_C(15); // as the ABI aligns it
+
+	for (uint64_t at = first; at - w->sp < START_BYTES_MAX; at += 16)
+		if (began_at(w, at))
+			return true;
+	return false;
 }
 
 bool walk_in_trampoline(const struct walk *w)

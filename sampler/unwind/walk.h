@@ -87,6 +87,13 @@ enum walk_step walk_without_rule(struct walk *w);
 /* True if w->rule cannot be followed without rbp. */
 bool walk_needs_rbp(const struct walk *w);
 
+/*
+ * True if the frame is that of the code that starts a program: what the kernel lays down before the
+ * first instruction, argc, argv and the environment, is right above. Some C libraries, as musl,
+ * have no rules for that code.
+ */
+bool walk_at_start(struct walk *w);
+
 /* True if PC is in a signal trampoline, by its rule or by its code. */
 bool walk_in_trampoline(const struct walk *w);
 

@@ -41,14 +41,17 @@ scene(scene_debug_frame -O2 -g -fno-asynchronous-unwind-tables -fno-unwind-table
 scene(scene_debug_frame_gz -O2 -g -gz -fno-asynchronous-unwind-tables -fno-unwind-tables)
 find_program(MUSL_GCC musl-gcc)
 if(MUSL_GCC)
-  add_custom_command(OUTPUT ${SCENES_DIR}/scene_musl
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${SCENES_DIR}
-    COMMAND ${MUSL_GCC} -static -O1 -fno-omit-frame-pointer -D_GNU_SOURCE
-      ${CMAKE_CURRENT_SOURCE_DIR}/scene/scene.c ${CMAKE_CURRENT_SOURCE_DIR}/scene/scene_asm.S
-      -o ${SCENES_DIR}/scene_musl
-    DEPENDS scene/scene.c scene/scene_asm.S)
-  add_custom_target(scene_musl DEPENDS ${SCENES_DIR}/scene_musl)
-  add_dependencies(unwinder_test scene_musl)
+  foreach(scene musl musl_no_fp)
+    set(frame_pointer $<IF:$<STREQUAL:${scene},musl>,-fno-omit-frame-pointer,-fomit-frame-pointer>)
+    add_custom_command(OUTPUT ${SCENES_DIR}/scene_${scene}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${SCENES_DIR}
+      COMMAND ${MUSL_GCC} -static -O1 ${frame_pointer} -D_GNU_SOURCE
+        ${CMAKE_CURRENT_SOURCE_DIR}/scene/scene.c ${CMAKE_CURRENT_SOURCE_DIR}/scene/scene_asm.S
+        -o ${SCENES_DIR}/scene_${scene}
+      DEPENDS scene/scene.c scene/scene_asm.S)
+    add_custom_target(scene_${scene} DEPENDS ${SCENES_DIR}/scene_${scene})
+    add_dependencies(unwinder_test scene_${scene})
+  endforeach()
 endif()
 
 add_executable(unwind_oracle oracle/unwind_oracle.c oracle/capture.c oracle/child.c)

@@ -167,6 +167,23 @@ Test(unwinder, a_musl_program_is_followed_into_main)
 	}
 }
 
+// musl's code before main() has no rules: its frame is known by argc, which is right above.
+Test(unwinder, the_start_of_a_musl_program_is_the_outermost_frame)
+{
+	static const char *const scenes[] = { "scene_musl", "scene_musl_no_fp" };
+	static const char *const names[] = { "plain", "signal" };
+
+	for (size_t i = 0; i < 4; i++) {
+		uint32_t flags;
+		cleanup(scene_stack) struct scene_stack *scene =
+			scene_of(scenes[i / 2], names[i % 2], NULL);
+		if (!scene)
+			continue;
+		expect_frames(scene, unwind(scene, UNWIND_BY_TABLE, 0, &flags), names[i % 2]);
+		cr_expect(eq(u32, flags, 0), "%s, %s", scenes[i / 2], names[i % 2]);
+	}
+}
+
 Test(unwinder, an_alternate_stack_leads_back_to_the_first_one_if_the_process_lives)
 {
 	uint32_t flags;
