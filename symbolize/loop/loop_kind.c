@@ -430,6 +430,31 @@ static struct walk look_at_walk(const struct asking *a, uint32_t position)
 	return walk;
 }
 
+// How far it is from the bytes that the access at POSITION uses to the next ones that the loop uses
+// of the same memory, in this iteration or the next; COUNT is how many accesses those are.
+static uint64_t next_bytes(const struct asking *a, uint32_t position, uint64_t step,
+                           uint32_t *count)
+{
+	const struct value *own = &a->address[position];
+	uint64_t next = step;
+
+	*count = 1;
+	for (uint32_t i = 0; i < a->body->count; i++) {
+		if (a->access[i] != ACCESS_STEPS || !same_terms(&a->address[i], own))
+			continue;
+		uint64_t apart = (uint64_t)a->address[i].constant - (uint64_t)own->constant;
+		int64_t ahead = (int64_t)apart % (int64_t)step;
+		ahead += ahead < 0 ? (int64_t)step : 0;
+		next = ahead && (uint64_t)ahead < next ? (uint64_t)ahead : next;
+		bool again = !ahead;
+		for (uint32_t k = 0; k < i && !again; k++)
+			again = a->access[k] == ACCESS_STEPS && same_terms(&a->address[k], own) &&
+			        a->address[k].constant == a->address[i].constant;
+		*count += !again;
+	}
+	return next;
+}
+
 // By how many bytes; 0: unknown.
 static bool is_far(const struct asking *a, uint32_t position, uint64_t *bytes)
 {
@@ -442,7 +467,14 @@ static bool is_far(const struct asking *a, uint32_t position, uint64_t *bytes)
 		return walk.known_ns ? (double)walk.far_ns >= FAR_SHARE * (double)walk.known_ns
 		                     : used <= STEP_BYTES;
 	}
-	return a->access[position] == ACCESS_STEPS && step >= FAR_BYTES && step >= FAR_TIMES * used;
+	if (a->access[position] != ACCESS_STEPS || step < FAR_BYTES || step > INT64_MAX ||
+	    step < FAR_TIMES * used)
+		return false;
+	// An unrolled loop comes by several elements in one iteration.
+	uint32_t count;
+	uint64_t next = next_bytes(a, position, step, &count);
+	*bytes = next * count == step ? next : step;
+	return next >= FAR_BYTES;
 }
 
 static bool is_stride(struct asking *a, struct loop_fact *fact)
