@@ -232,6 +232,12 @@ static bool is_made(const struct row *row)
 	return strcmp(row->name, "[jit]") == 0 && !row->module;
 }
 
+// Overhead, which is no hotspot of the program's: the limits say how much.
+static bool is_ours(const struct row *row)
+{
+	return strcmp(row->name, KEY_OURS_NAME) == 0 && !row->module && !row->file;
+}
+
 // "[jit] in aten::convolution, others": what code without symbols has no name for, its op has one
 // for.
 static const char *name_of(const struct code *code, const struct row *row)
@@ -617,6 +623,8 @@ static void choose_rows(struct section *s, const struct code *code)
 	for (size_t i = 0; i < code->rows->count && s->row_count < code->view->top; i++) {
 		const struct row *row = &code->rows->rows[i];
 		uint64_t ranked = rank_of(row, code->sort);
+		if (is_ours(row))
+			continue;
 		bool little = !ranked || (ranked < least && code->sort != SORT_CALLS);
 		if (little && !code->wall)
 			break;

@@ -22,6 +22,7 @@
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/rules/finding.h"
+#include "merge/scope/keys.h"
 
 #include <ctype.h>
 #include <fnmatch.h>
@@ -983,7 +984,7 @@ static bool our_own(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
 
-	if (!row || strcmp(row->name, "[bottleneck]") != 0 || !is_mark(row) ||
+	if (!row || strcmp(row->name, KEY_OURS_NAME) != 0 || !is_mark(row) ||
 	    share_of(row->self, f->all) < UNSEEN_SHARE)
 		return false;
 	say(v, "%s %% of %s is spent in bottleneck itself, which records ops and allocations.",

@@ -489,7 +489,7 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 		[KEY_UNKNOWN] = "[stack not seen]",  [KEY_FOLDED] = "[folded]",
 		[KEY_NO_OP] = "[outside ops]",       [KEY_PYTHON] = "[python]",
 		[KEY_HIDDEN] = "[hidden]",           [KEY_OUTSIDE] = KEY_OUTSIDE_NAME,
-		[KEY_GIL] = "[waiting for the GIL]", [KEY_OURS] = "[bottleneck]",
+		[KEY_GIL] = "[waiting for the GIL]", [KEY_OURS] = KEY_OURS_NAME,
 		[KEY_FAULT] = "[page fault]",
 	};
 	const struct process_info *process;

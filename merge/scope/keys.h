@@ -17,8 +17,9 @@
 
 struct error;
 
-/* What rows of KEY_OUTSIDE are called. */
+/* What rows of too short processes, of KEY_OURS and of KEY_OUTSIDE are called. */
 #define KEY_SHORT_NAME   "[too short to sample"
+#define KEY_OURS_NAME    "[bottleneck]"
 #define KEY_OUTSIDE_NAME "[outside user code]"
 
 enum key_group {

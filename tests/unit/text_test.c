@@ -121,6 +121,33 @@ Test(text, a_brief_table_of_total_time_has_each_caller_of_a_function_that_severa
 	cr_expect(ne(ptr, strstr(table, " other"), NULL), "%s", table);
 }
 
+Test(text, hooks_are_no_hotspot)
+{
+	static const struct row rows[] = {
+		{ .name = "[bottleneck]",
+		  .self = 60 * NS_PER_SEC,
+		  .total = 60 * NS_PER_SEC,
+		  .self_ns = { [METRIC_ON_CPU] = 60 * NS_PER_SEC } },
+		{ .name = "work",
+		  .self = 40 * NS_PER_SEC,
+		  .total = 40 * NS_PER_SEC,
+		  .self_ns = { [METRIC_ON_CPU] = 40 * NS_PER_SEC } },
+	};
+	struct profile *profile = fake_profile();
+	struct view view = view_default();
+
+	profile->functions = rows;
+	profile->function_count = sizeof(rows) / sizeof(rows[0]);
+	profile->all = 100 * NS_PER_SEC;
+	char *page = text_page(profile, &view, golden_terminal(100, false, false));
+	char *table = strstr(page, "hotspots by self time");
+	cr_assert(ne(ptr, table, NULL), "%s", page);
+	*strstr(table, "\n\n") = '\0';
+	cr_expect(ne(ptr, strstr(table, " work"), NULL), "%s", table);
+	cr_expect(eq(ptr, strstr(table, "[bottleneck]"), NULL), "%s", table);
+	free(page);
+}
+
 Test(text, in_colour_and_in_ascii)
 {
 	struct view view = view_default();
