@@ -439,6 +439,7 @@ static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 	s->window.ticks_ns += tick ? own : 0;
 	s->window.switches_ns += wait ? own : 0;
 	s->window.switches += wait;
+	s->status.switch_stacks += wait;
 	s->window.rest_ns += turn - taken + (tick || wait ? 0 : own);
 	return true;
 }

@@ -23,21 +23,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SPIN_NS    (8 * NS_PER_MS)
-#define GAP_NS_MIN UINT64_C(700)    // longer than reading the clock takes
-#define GAP_NS_MAX UINT64_C(150000) // shorter than another thread's turn
-#define TASKS      24
-#define EXECS      12
-#define LEAST_OF   3
-#define TIMEOUT_MS 1000
-#define PROGRAM    "/bin/true"
+#define SPIN_NS    (12 * NS_PER_MS)
+#define GAP_NS_MIN UINT64_C(700) // longer than reading the clock takes
+#define THREADS    8
+#define ROUNDS     8
+#define SPAWNS     6
+#define SWITCHES   400
+#define LEAST_OF   4
+#define TIMEOUT_MS 2000
 
 #define KEPT       16    // prices, of different options
-#define KEPT_S     86400 // for so long
+#define KEPT_S     86400 // for so long,
+#define BUSY_S     600   // and so long where other work had the CPUs in between
+
+#define FORKS      8
+#define EXECS      4
+
+// What is run, and the same with so many more forks and execs.
+#define TRUE_PROGRAM "/bin/true"
+#define ENV_PROGRAM  "/usr/bin/env"
+static char *const run_true[] = { TRUE_PROGRAM, NULL };
+static char *const run_shell[] = { "/bin/sh", "-c", ":", NULL };
+static char *const run_forks[] = { "/bin/sh", "-c", "(:);(:);(:);(:);(:);(:);(:);(:);:", NULL };
+static char *const run_execs[] = { ENV_PROGRAM, ENV_PROGRAM,  ENV_PROGRAM,
+	                           ENV_PROGRAM, TRUE_PROGRAM, NULL };
 
 // Each in ns for one; of samples: for SPIN_NS.
 struct costs {
-	uint64_t spin, task, exec;
+	uint64_t spin, thread, pair, spawn, fork, exec;
 };
 
 static uint64_t usage_ns(int who)
@@ -55,17 +68,18 @@ static uint64_t all_usage_ns(void)
 	return usage_ns(RUSAGE_SELF) + usage_ns(RUSAGE_CHILDREN);
 }
 
-static uint64_t gaps(void)
+// The CPU time that a thread takes beyond what it sees pass: while others have the CPU, none does.
+static uint64_t lost_while_spinning(void)
 {
-	uint64_t begin = clock_now_ns(), last = begin, sum = 0;
+	uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID), last = clock_now_ns(), spun = 0;
 
-	while (last - begin < SPIN_NS) {
-		uint64_t now = clock_now_ns();
-		if (now - last > GAP_NS_MIN && now - last < GAP_NS_MAX)
-			sum += now - last;
+	while (spun < SPIN_NS) {
+		uint64_t now = clock_now_ns(), gap = now - last;
+		spun += gap < GAP_NS_MIN ? gap : 0;
 		last = now;
 	}
-	return sum;
+	uint64_t taken = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+	return taken > spun ? taken - spun : 0;
 }
 
 static void *return_at_once(void *context)
@@ -73,37 +87,109 @@ static void *return_at_once(void *context)
 	return context;
 }
 
-static uint64_t cost_of_task(void)
+// The mean: it depends on which CPUs they begin and end on.
+static uint64_t cost_of_thread(void)
 {
 	uint64_t before = all_usage_ns();
+	pthread_t threads[THREADS];
+	uint64_t all = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t begun = 0;
+		while (begun < THREADS &&
+		       pthread_create(&threads[begun], NULL, return_at_once, NULL) == 0)
+			begun++;
+		for (size_t i = 0; i < begun; i++)
+			pthread_join(threads[i], NULL);
+		all += begun;
+	}
+	return all ? (all_usage_ns() - before) / all : 0;
+}
+
+struct table {
+	int there[2], back[2];
+};
+
+// Until the other end is closed.
+static void *return_balls(void *context)
+{
+	const struct table *t = context;
+	char ball;
+
+	while (read(t->there[0], &ball, 1) == 1 && write(t->back[1], &ball, 1) == 1)
+		;
+	return NULL;
+}
+
+static void play(const struct table *t)
+{
+	char ball = 0;
+
+	for (int i = 0; i < SWITCHES / 2; i++)
+		if (write(t->there[1], &ball, 1) != 1 || read(t->back[0], &ball, 1) != 1)
+			return;
+}
+
+// Of one of two threads that take turns.
+static uint64_t cost_of_switch(void)
+{
+	struct table t = { { -1, -1 }, { -1, -1 } };
+	uint64_t cost = 0;
 	pthread_t thread;
 
-	for (int i = 0; i < TASKS; i++)
-		if (pthread_create(&thread, NULL, return_at_once, NULL) == 0)
-			pthread_join(thread, NULL);
-	return (all_usage_ns() - before) / TASKS;
-}
-
-static uint64_t cost_of_exec(void)
-{
-	char *argv[] = { (char[]){ PROGRAM }, NULL };
-	uint64_t before = all_usage_ns();
-
-	for (int i = 0; i < EXECS; i++) {
-		pid_t child;
-		if (posix_spawn(&child, PROGRAM, NULL, NULL, argv, environ))
-			return 0;
-		waitpid(child, NULL, 0);
+	if (pipe2(t.there, O_CLOEXEC) == 0 && pipe2(t.back, O_CLOEXEC) == 0 &&
+	    pthread_create(&thread, NULL, return_balls, &t) == 0) {
+		uint64_t before = all_usage_ns();
+		play(&t);
+		cost = (all_usage_ns() - before) / SWITCHES;
+		close_at_scope_end(&t.there[1]);
+		t.there[1] = -1;
+		pthread_join(thread, NULL);
 	}
-	return (all_usage_ns() - before) / EXECS;
+	for (int i = 0; i < 2; i++) {
+		close_at_scope_end(&t.there[i]);
+		close_at_scope_end(&t.back[i]);
+	}
+	return cost;
 }
 
-// Other work on the machine only adds to it.
-static uint64_t least(uint64_t (*measure)(void))
+static uint64_t cost_of_running(char *const argv[])
+{
+	uint64_t before = all_usage_ns();
+	pid_t child;
+
+	if (posix_spawn(&child, argv[0], NULL, NULL, argv, environ))
+		return 0;
+	waitpid(child, NULL, 0);
+	return all_usage_ns() - before;
+}
+
+static uint64_t cost_of_spawn(void)
+{
+	return cost_of_running(run_true);
+}
+
+static uint64_t cost_of_shell(void)
+{
+	return cost_of_running(run_shell);
+}
+
+static uint64_t cost_of_forks(void)
+{
+	return cost_of_running(run_forks);
+}
+
+static uint64_t cost_of_execs(void)
+{
+	return cost_of_running(run_execs);
+}
+
+// Of TRIES; other work on the machine only adds to it.
+static uint64_t least(uint64_t (*measure)(void), int tries)
 {
 	uint64_t best = measure();
 
-	for (int i = 0; i < LEAST_OF - 1; i++) {
+	while (--tries > 0) {
 		uint64_t next = measure();
 		if (next < best)
 			best = next;
@@ -111,51 +197,78 @@ static uint64_t least(uint64_t (*measure)(void))
 	return best;
 }
 
-static struct costs measure(const struct prices_request *request)
-{
-	struct costs costs = { .spin = least(gaps) };
-
-	if (request->tasks || request->execs)
-		costs.task = least(cost_of_task);
-	if (request->execs)
-		costs.exec = least(cost_of_exec);
-	return costs;
-}
-
 static uint64_t rise(uint64_t ours, uint64_t bare)
 {
 	return bare && ours > bare ? ours - bare : 0;
 }
 
-static struct source *open_on_self(const struct prices_request *request)
+// All but samples.
+static void measure(const struct prices_request *request, struct costs *costs)
 {
-	const struct source_ops *ops = request->kernel ? &perf_kernel_source : &perf_user_source;
+	if (request->threads)
+		costs->thread = cost_of_thread();
+	if (request->switches)
+		costs->pair = least(cost_of_switch, LEAST_OF);
+	if (request->processes) {
+		costs->spawn = least(cost_of_spawn, SPAWNS);
+		costs->fork =
+			rise(least(cost_of_forks, SPAWNS), least(cost_of_shell, SPAWNS)) / FORKS;
+		costs->exec = rise(least(cost_of_execs, SPAWNS), costs->spawn) / EXECS;
+	}
+}
+
+static struct source *open_on_self(const struct prices_request *request, bool kernel, bool stacks)
+{
+	const struct source_ops *ops = kernel ? &perf_kernel_source : &perf_user_source;
 	struct source_request wanted = { .child = getpid(),
 		                         .frequency_hz = request->frequency_hz,
 		                         .stack_bytes = request->stack_bytes,
-		                         .off_cpu = request->off_cpu };
+		                         .off_cpu = stacks };
 	struct error reason;
 
 	struct source *source = ops->open(&wanted, &reason);
-	if (source && prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0) < 0)
+	if (source && prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0) < 0) {
+		ops->close(source);
 		return NULL;
+	}
 	return source;
 }
 
-// In the child. Its rings overflow, which costs the same but for the copy.
+// Of samples and switches, with records of switches and no stacks of them, as the source without
+// the kernel has them: a thread that others interrupt would take stacks all the time.
+static bool measure_without_stacks(const struct prices_request *request, struct costs *costs)
+{
+	struct source *source = open_on_self(request, request->kernel && !request->off_cpu, false);
+
+	if (!source)
+		return false;
+	costs->spin = least(lost_while_spinning, LEAST_OF);
+	costs->pair = request->switches ? least(cost_of_switch, LEAST_OF) : 0;
+	source->ops->close(source);
+	return true;
+}
+
+// In the child.
 static struct prices measure_both(const struct prices_request *request)
 {
-	struct costs bare = measure(request);
+	struct costs bare = { .spin = least(lost_while_spinning, LEAST_OF) }, plain = { 0 },
+		     ours = { 0 };
 	struct prices prices = { 0 };
 
-	if (!open_on_self(request) ||
+	measure(request, &bare);
+	if (!measure_without_stacks(request, &plain) ||
+	    !open_on_self(request, request->kernel, request->off_cpu) ||
 	    (request->session && session_export(request->session, NULL) < 0))
 		return prices;
-	struct costs ours = measure(request);
-	prices.sample = rise(ours.spin, bare.spin) * NS_PER_SEC / SPIN_NS / request->frequency_hz;
-	prices.task = rise(ours.task, bare.task);
-	// The price of a task already holds what starting any process takes.
-	prices.exec = rise(rise(ours.exec, bare.exec), prices.task);
+	measure(request, &ours);
+	prices.ns[PRICE_SAMPLE] =
+		rise(plain.spin, bare.spin) * NS_PER_SEC / SPIN_NS / request->frequency_hz;
+	prices.ns[PRICE_THREAD] = rise(ours.thread, bare.thread);
+	prices.ns[PRICE_SWITCH] = rise(plain.pair, bare.pair);
+	prices.ns[PRICE_STACK] = rise(ours.pair, bare.pair);
+	prices.ns[PRICE_SPAWN] = rise(ours.spawn, bare.spawn);
+	prices.ns[PRICE_FORK] = rise(ours.fork, bare.fork);
+	prices.ns[PRICE_EXEC] = rise(ours.exec, bare.exec);
 	return prices;
 }
 
@@ -196,8 +309,9 @@ static uint64_t key_of(const struct prices_request *request)
 	char boot[64] = "";
 	struct stat st;
 	uint64_t how = (uint64_t)request->kernel | (uint64_t)request->off_cpu << 1 |
-	               (uint64_t)request->tasks << 2 | (uint64_t)request->execs << 3 |
-	               (uint64_t)(request->session != NULL) << 4 |
+	               (uint64_t)request->threads << 2 | (uint64_t)request->switches << 3 |
+	               (uint64_t)request->processes << 4 |
+	               (uint64_t)(request->session != NULL) << 5 |
 	               (uint64_t)request->stack_bytes << 8;
 
 	if (!file || !fgets(boot, sizeof(boot), file) || stat("/proc/self/exe", &st) < 0)
@@ -213,16 +327,23 @@ struct kept {
 	struct prices prices;
 };
 
-// Reads the next line of what keep_prices() writes.
+// Reads the next line of what write_prices() writes.
 static bool read_kept(FILE *file, struct kept *k)
 {
-	return fscanf(file, "%" SCNx64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &k->key,
-	              &k->written_s, &k->prices.sample, &k->prices.task, &k->prices.exec) == 5;
+	if (fscanf(file, "%" SCNx64 " %" SCNu64, &k->key, &k->written_s) != 2)
+		return false;
+	for (int i = 0; i < PRICE_COUNT; i++)
+		if (fscanf(file, "%" SCNu64, &k->prices.ns[i]) != 1)
+			return false;
+	return true;
 }
 
 static bool is_sane(const struct prices *p)
 {
-	return p->sample < NS_PER_MS && p->task < NS_PER_SEC && p->exec < NS_PER_SEC;
+	for (int i = 0; i < PRICE_COUNT; i++)
+		if (p->ns[i] >= NS_PER_SEC)
+			return false;
+	return p->ns[PRICE_SAMPLE] < NS_PER_MS;
 }
 
 // Those of PATH that still hold, the newest first, but for that of KEY, which goes to *FOUND.
@@ -262,11 +383,13 @@ static void write_prices(const char *path, const struct kept *kept, size_t count
 	if (new_file_open(&new, path, 0600) < 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		char line[128];
-		const struct prices *p = &kept[i].prices;
-		int size = snprintf(line, sizeof(line),
-		                    "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-		                    kept[i].key, kept[i].written_s, p->sample, p->task, p->exec);
+		char line[256];
+		int size = snprintf(line, sizeof(line), "%" PRIx64 " %" PRIu64, kept[i].key,
+		                    kept[i].written_s);
+		for (int j = 0; j < PRICE_COUNT; j++)
+			size += snprintf(line + size, sizeof(line) - (size_t)size, " %" PRIu64,
+			                 kept[i].prices.ns[j]);
+		size += snprintf(line + size, sizeof(line) - (size_t)size, "\n");
 		failed |= new_file_write(&new, line, (size_t)size) < 0;
 	}
 	if (failed)
@@ -283,10 +406,13 @@ struct prices prices_measure(const struct prices_request *request)
 
 	if (!request->frequency_hz || found.key)
 		return found.prices;
+	uint64_t start_ns = clock_now_ns(), used_ns = usage_ns(RUSAGE_CHILDREN);
 	struct prices prices = measure_in_child(request);
-	if (key && prices.sample) {
+	bool busy = clock_now_ns() - start_ns > 2 * (usage_ns(RUSAGE_CHILDREN) - used_ns);
+	if (key && prices.ns[PRICE_SAMPLE]) {
+		uint64_t now_s = clock_ns(CLOCK_REALTIME) / NS_PER_SEC;
 		memmove(kept + 1, kept, count * sizeof(*kept));
-		kept[0] = (struct kept){ key, clock_ns(CLOCK_REALTIME) / NS_PER_SEC, prices };
+		kept[0] = (struct kept){ key, busy ? now_s - (KEPT_S - BUSY_S) : now_s, prices };
 		write_prices(request->kept, kept, count + 1);
 	}
 	return prices;

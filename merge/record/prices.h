@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel takes of a program's CPU time because it is sampled, for each sample, thread and
- * exec: measured on this machine when the program has ended, as no sample shows it.
+ * What the kernel and the agent take of a program's CPU time because it is profiled and no sample
+ * shows: measured on this machine when the program has ended.
  *
  * A forked child does each kind of work bare, then opens the same events on itself and does it
- * again; an exec is one of /bin/true without and with the agent. The price of a sample is how long
- * a thread that reads the clock all the time does not get to it: other work on the machine takes
- * longer or nothing at all, and is left out.
+ * again, and has programs do it that have the agent: /bin/true, /usr/bin/env, /bin/sh. The price of
+ * a sample is the CPU time in which a thread that reads the clock all the time does not get to it.
  *
- * The price of a switch is not measured: it is several times as much where a CPU idles in between
- * as where threads of one program follow each other.
+ * A switch is one of two threads that wait for each other: where a CPU idles in between it costs
+ * more.
  */
 #pragma once
 
@@ -18,24 +17,36 @@
 
 struct session;
 
+enum price {
+	PRICE_SAMPLE,
+	PRICE_THREAD, /* that begins and ends */
+	PRICE_SWITCH, /* of a thread that leaves its CPU and comes back */
+	PRICE_STACK,  /* the same with a sample of its stack */
+	PRICE_SPAWN,  /* a process that executes a program, as of posix_spawn() */
+	PRICE_FORK,   /* a process that does not */
+	PRICE_EXEC,   /* a program that takes the place of another */
+	PRICE_COUNT
+};
+
 struct prices_request {
 	bool kernel; /* samples are taken in the kernel, too */
 	bool off_cpu;
 	uint32_t frequency_hz;
 	uint32_t stack_bytes;
-	bool tasks, execs;             /* what there has been enough of to be worth it */
-	const struct session *session; /* NULL: there is no agent */
+	bool threads, switches, processes; /* what there has been enough of to be worth it */
+	const struct session *session;     /* NULL: there is no agent */
 	const char *kept; /* a file that keeps prices from run to run; NULL: none does */
 };
 
 /* In ns of CPU time; 0: not measured, or less than other work on the machine hides. */
 struct prices {
-	uint64_t sample, task, exec;
+	uint64_t ns[PRICE_COUNT];
 };
 
 /*
- * Takes some 30 ms to 150 ms, and never more than a second; but what a run of the same program
- * bottleneck with the same options has measured since the machine was started holds, for a day. All
- * 0 where it cannot be measured. Not in a thread with a real-time priority.
+ * Takes some 50 ms to 250 ms, and never more than two seconds; but what a run of the same program
+ * bottleneck with the same options has measured since the machine was started holds: for a day, or
+ * for ten minutes where other work had the CPUs. All 0 where it cannot be measured. Not in a thread
+ * with a real-time priority.
  */
 struct prices prices_measure(const struct prices_request *request);

@@ -41,6 +41,7 @@ static void add_process(struct recorder *r, const struct process_event *event)
 			return; // then it is missing from a count in the limits
 		live = &r->live[r->live_count++];
 		live->process = event->process;
+		r->processes++;
 	}
 	live->pid = event->pid;
 	snprintf(live->name, sizeof(live->name), "%s", event->command);

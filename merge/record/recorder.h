@@ -38,6 +38,7 @@ struct recorder {
 	struct live_process *live; /* who has not ended */
 	size_t live_count, live_capacity;
 	uint64_t tasks;     /* threads that have ended */
+	uint64_t processes; /* that were there, with the first */
 	uint64_t execs;     /* of programs, but for the first */
 	struct hooks hooks; /* CPU time of stacks whose innermost code is the agent's */
 	struct traced traced;

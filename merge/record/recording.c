@@ -69,7 +69,9 @@ enum agent_role {
 // high; nor is anything where the report gives no percentage.
 #define PRICES_SHARE      100
 #define PRICES_CPU_NS_MIN (500 * NS_PER_MS)
-#define PRICE_NS_MAX      (2 * NS_PER_MS) // of a thread or an exec
+#define KEPT_CPU_NS_MIN   (100 * NS_PER_MS) // where they are kept, and most runs measure nothing
+#define PRICE_NS_MAX      (2 * NS_PER_MS)   // of a thread, a fork or an exec
+#define SWITCH_NS_MAX     (50 * NS_PER_US)
 
 // What of the agent works where it has not been from the start.
 #define LATE_OPS (1u << OP_TORCH)
@@ -82,6 +84,7 @@ struct recording {
 	char agent[PATH_MAX];    // its library, where it is needed
 	enum agent_role agent_role;
 	uint32_t others_hz;            // the rate for who does not sample itself
+	uint64_t switches;             // of the program's threads, by the kernel's count
 	struct kallsyms *kernel_names; // for the sampler and for the symbolizer
 	struct modules *modules;
 	struct ops *ops;     // those of the profile; outlives it
@@ -643,6 +646,7 @@ void recording_end(struct recording *r, int status, const struct rusage *usage)
 	if (usage) {
 		r->run.target_cpu_ns = usage_cpu_ns(usage);
 		r->run.peak_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
+		r->switches = (uint64_t)usage->ru_nvcsw + (uint64_t)usage->ru_nivcsw;
 	}
 	recording_drain(r);
 	if (usage)
@@ -664,31 +668,47 @@ void recording_end(struct recording *r, int status, const struct rusage *usage)
 	r->run.complete = true;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 // What no sample shows. Where the agent has been seen to take more for its starts, that holds.
 static void tell_prices(struct recording *r)
 {
 	struct run *run = &r->run;
-	uint64_t tasks = r->recorder.tasks, execs = r->recorder.execs;
+	const struct recorder *seen = &r->recorder;
+	uint64_t stacks = sampler_status(r->sampler)->switch_stacks;
+	uint64_t forks = seen->processes ? seen->processes - 1 : 0;
+	uint64_t threads = seen->tasks > seen->processes ? seen->tasks - seen->processes : 0;
+	uint64_t spawns = smaller(forks, seen->execs);
 	uint64_t worth_ns = run->target_cpu_ns / PRICES_SHARE;
 	struct prices_request request = {
 		.kernel = run->kernel_stacks,
 		.off_cpu = r->options.off_cpu,
 		.frequency_hz = r->others_hz,
 		.stack_bytes = r->options.stack_bytes,
-		.tasks = tasks * PRICE_NS_MAX > worth_ns,
-		.execs = execs * PRICE_NS_MAX > worth_ns,
+		.threads = threads * PRICE_NS_MAX > worth_ns,
+		.switches = (r->switches + stacks) * SWITCH_NS_MAX > worth_ns,
+		.processes = (forks + seen->execs) * PRICE_NS_MAX > worth_ns,
 		.session = r->session,
 		.kept = r->options.prices,
 	};
 
-	if (run->rung > RUNG_PERF_USER || run->target_cpu_ns < PRICES_CPU_NS_MIN)
+	if (run->rung > RUNG_PERF_USER ||
+	    run->target_cpu_ns < (request.kept ? KEPT_CPU_NS_MIN : PRICES_CPU_NS_MIN))
 		return;
-	struct prices prices = prices_measure(&request);
+	const struct prices prices = prices_measure(&request);
+	const uint64_t *price = prices.ns;
 	double samples = (double)run->target_cpu_ns * r->others_hz / (double)NS_PER_SEC;
-	run->kernel_ns = (uint64_t)(samples * (double)prices.sample) + tasks * prices.task;
+	run->kernel_ns = (uint64_t)(samples * (double)price[PRICE_SAMPLE]) +
+	                 threads * price[PRICE_THREAD] + r->switches * price[PRICE_SWITCH];
+	if (price[PRICE_STACK] > price[PRICE_SWITCH])
+		run->kernel_ns += stacks * (price[PRICE_STACK] - price[PRICE_SWITCH]);
 	// Samples put all that a short process did before its first one where that was taken.
-	if (execs && prices.exec)
-		run->setup_ns = execs * prices.exec;
+	if (price[PRICE_SPAWN])
+		run->setup_ns = spawns * price[PRICE_SPAWN] + (forks - spawns) * price[PRICE_FORK] +
+		                (seen->execs - spawns) * price[PRICE_EXEC];
 }
 
 static bool has_torch(const struct recording *r)

@@ -70,6 +70,7 @@ struct sampler_status {
 	uint64_t libunwind_frames; /* frames that the table could not step and libunwind did */
 	uint64_t fp_frames;        /* frames stepped by frame pointer for want of unwind rules */
 	uint64_t probes;           /* off-CPU probes */
+	uint64_t switch_stacks;    /* of threads that left their CPU */
 	uint64_t lost_ops;         /* records of ops lost, or that do not go together */
 	uint64_t unseen_threads;   /* for which the agent had no ring, or not at once */
 	uint64_t strangers;        /* processes in other PID namespaces that ended before

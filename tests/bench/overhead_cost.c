@@ -3,6 +3,7 @@
 // and without a profiler.
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,6 +219,32 @@ static void threads(long n)
 		run_threads(4, little, NULL);
 }
 
+// Children that do a little of their own and end.
+static void forks(long n)
+{
+	for (long i = 0; i < n; i++) {
+		pid_t child = fork();
+		if (!child) {
+			sink += spin(2000);
+			_exit(0);
+		}
+		if (child < 0 || waitpid(child, NULL, 0) < 0)
+			exit(1);
+	}
+}
+
+static void handle(int number)
+{
+	sink += (uint64_t)number;
+}
+
+static void signals(long n)
+{
+	signal(SIGUSR1, handle);
+	for (long i = 0; i < n; i++)
+		raise(SIGUSR1);
+}
+
 // Executes itself until N is 0.
 static void chain(long n)
 {
@@ -248,6 +275,8 @@ static const struct {
 	{ "fsync", fsyncs, 400 },
 	{ "writes", writes, 800000 },
 	{ "threads", threads, 10000 },
+	{ "forks", forks, 8000 },
+	{ "signals", signals, 2000000 },
 	{ "chain", chain, 400 },
 };
 

@@ -75,7 +75,8 @@ add_executable(overhead_target programs/overhead_target.c)
 target_compile_options(overhead_target PRIVATE -g -O2)
 e2e(e2e_overhead overhead)
 set_property(TEST e2e_overhead APPEND PROPERTY ENVIRONMENT
-             "OVERHEAD_TARGET=$<TARGET_FILE:overhead_target>")
+             "OVERHEAD_TARGET=$<TARGET_FILE:overhead_target>"
+             "OVERHEAD_COST=$<TARGET_FILE:overhead_cost>")
 add_executable(contender programs/contender.c)
 target_compile_definitions(contender PRIVATE _GNU_SOURCE)
 target_compile_options(contender PRIVATE -g -O2 -fopenmp)
