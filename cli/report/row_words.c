@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/report/row_words.h"
 
+#include "base/origin.h"
 #include "base/path.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
@@ -31,13 +32,23 @@ struct rows *rows_shown(const struct profile *profile, const struct view *view, 
 	return rank(profile, view_query(view, by, sort), err);
 }
 
-// A line of Python mostly costs what it calls: where there are any, a line has that, too, down to
-// the next line of the user's own.
+static bool have_own_lines(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		if (row->file && row->line && !origin_is_foreign(row->module, row->file))
+			return true;
+	}
+	return false;
+}
+
+// A line often costs what it calls: where any are the user's own, a line has that, too, down to the
+// next line of the user's own.
 static struct rows *rank_lines(const struct profile *profile, struct query query, bool *own_code,
                                struct error *err)
 {
 	struct rows *rows = rank(profile, query, err);
-	bool found = rows && !query.user_code && rows_have_python(rows);
+	bool found = rows && !query.user_code && have_own_lines(rows);
 
 	if (own_code)
 		*own_code = found;

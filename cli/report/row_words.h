@@ -22,8 +22,8 @@ struct rows *rows_shown(const struct profile *profile, const struct view *view, 
 struct rows *rows_all(const struct profile *profile, const struct view *view, enum query_by by,
                       struct error *err);
 
-/* As rows_shown(), by line: of Python's lines, the user's own with the libraries that they call,
- *and then OWN_CODE is set, which may be NULL. */
+/* As rows_shown(), by line: where any are the user's own, with the libraries that they call, and
+   then OWN_CODE is set, which may be NULL. */
 struct rows *rows_by_line(const struct profile *profile, const struct view *view,
                           enum query_sort sort, bool *own_code, struct error *err);
 

@@ -47,8 +47,19 @@ static struct answer *answer_new(size_t capacity)
 	return answer;
 }
 
-// The line of each key where most of its own time was spent, or else most of its total.
-static uint32_t *choose_lines(const struct keys *keys, const struct self_totals *tallies)
+// Whether most of a key was spent in line A; by its own time first, or by its total.
+static bool is_hotter(const struct line_total *a, const struct line_total *b, bool by_total)
+{
+	uint64_t first[] = { by_total ? a->total : a->self, by_total ? b->total : b->self };
+	uint64_t then[] = { by_total ? a->self : a->total, by_total ? b->self : b->total };
+
+	return first[0] != first[1] ? first[0] > first[1] : then[0] > then[1];
+}
+
+// The line of each key where most of its own time was spent, or else most of its total; BY_TOTAL:
+// the other way round.
+static uint32_t *choose_lines(const struct keys *keys, const struct self_totals *tallies,
+                              bool by_total)
 {
 	uint32_t *best = calloc((size_t)keys->keys.count + 1, sizeof(*best));
 
@@ -59,8 +70,7 @@ static uint32_t *choose_lines(const struct keys *keys, const struct self_totals 
 		const struct line_total *line = &tallies->lines[id - 1];
 		const struct line_total *than =
 			best[key - 1] ? &tallies->lines[best[key - 1] - 1] : NULL;
-		if (!than || line->self > than->self ||
-		    (line->self == than->self && line->total > than->total))
+		if (!than || is_hotter(line, than, by_total))
 			best[key - 1] = id;
 	}
 	return best;
@@ -165,7 +175,8 @@ static int fill_rows(struct answer *answer, const struct scope *scope, const str
                      const struct self_totals *tallies, const struct self_totals *gpu,
                      const struct self_totals *wall, const struct query *query, struct error *err)
 {
-	cleanup_free uint32_t *best = choose_lines(keys, tallies);
+	bool by_total = query->sort == SORT_TOTAL || query->sort == SORT_WALL_TOTAL;
+	cleanup_free uint32_t *best = choose_lines(keys, tallies, by_total);
 
 	if (!best)
 		return error_set(err, ENOMEM, "could not rank the profile");

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-# The HTML report, in a browser: Debian's Chromium, driven by its Selenium. Without them the test
+# What is asked of a profile for a report, and the HTML report, in a browser: Debian's Chromium, driven by its Selenium. Without them the test
 # says so and is skipped.
 if(JANSSON_FOUND)
   unit(html LIBS merge_fixture cli merge base PkgConfig::JANSSON PkgConfig::SQLITE
     PkgConfig::ZLIB)
 endif()
+unit(row_words LIBS merge_fixture cli merge base PkgConfig::SQLITE PkgConfig::ZLIB)
 add_executable(html_page html/page.c)
 target_link_libraries(html_page PRIVATE merge_fixture cli merge base expect PkgConfig::SQLITE
   PkgConfig::ZLIB)

@@ -46,6 +46,18 @@ Test(query, self_is_the_innermost_function_and_total_everyone_on_the_path)
 		eq(str, (char *)ask(&f, &(struct query){ .off_cpu = true }), "read 5/5, main 0/5"));
 }
 
+Test(query, the_line_of_a_function_is_the_one_that_its_rank_is_for)
+{
+	add(&f, 1, METRIC_ON_CPU, 5, "main a.c:1 > work a.c:6");
+	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:1 > work a.c:5 > leaf a.c:9");
+	name_all(&f);
+	for (int total = 0; total <= 1; total++) {
+		const struct query query = { .sort = total ? SORT_TOTAL : SORT_SELF };
+		cleanup(rows) struct rows *rows = query_run(f.profile, &query, NULL);
+		cr_expect_eq(row_called(rows, "work")->line, total ? 5 : 6);
+	}
+}
+
 Test(query, what_others_take_can_be_left_out)
 {
 	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:1 > work a.c:5");
