@@ -27,6 +27,7 @@ struct loaders {
 	uint64_t life_ns;     /* in _worker_loop() */
 	uint64_t idle_ns;     /* of that: waiting to be told what to load */
 	uint64_t runnable_ns; /* of that: waiting for a free CPU */
+	uint64_t cpu_ns;      /* of that: on one, with something to load */
 };
 
 enum part {
@@ -109,6 +110,8 @@ static void add_time(const struct looking *l, uint32_t node, struct loaders *loa
 			loaders->idle_ns += ns;
 		else if (cell->metric == METRIC_OFF_RUNNABLE)
 			loaders->runnable_ns += ns;
+		else if (cell->metric == METRIC_ON_CPU)
+			loaders->cpu_ns += ns;
 	}
 }
 
@@ -164,6 +167,7 @@ static int loaders_look(const struct profile *p, const struct query *query, stru
 #define LOADER_NAME  "enumerate(DataLoader)"
 #define LOADER_BUSY  0.7  /* of their time, from which workers have enough to do */
 #define CPU_SHORT    0.25 /* of what they have to do, waiting for a free CPU */
+#define ALL_CPUS     0.8  /* of the CPUs: busy workers leave nothing to speak of */
 #define MOST_SHARE   0.5  /* of the work for batches, at one line */
 #define PLACED_SHARE 0.2
 #define FEW_JOINS    30
@@ -203,10 +207,26 @@ static void advise_to_have_workers(uint32_t cpus, struct finding *finding)
 			"files: " LESS_WORK);
 }
 
+// Of a worker that has something to load: what of its time takes a CPU.
+static double cpu_part(const struct loaders *l)
+{
+	return share_of(l->cpu_ns + l->runnable_ns, l->life_ns - l->idle_ns);
+}
+
+// Workers that wait, as for a disk, leave the CPUs to others.
 static bool lacks_cpus(const struct loaders *l, uint32_t cpus)
 {
-	return (cpus && l->at_once >= cpus) ||
+	return (cpus && l->at_once * cpu_part(l) > ALL_CPUS * cpus) ||
 	       (double)l->runnable_ns > CPU_SHORT * (double)(l->life_ns - l->idle_ns);
+}
+
+// As many as the CPUs are enough for, but no more than twice as many where they wait.
+static uint32_t more_workers(const struct loaders *l, uint32_t cpus)
+{
+	uint32_t twice = 2 * l->at_once, most = twice > cpus ? twice : cpus;
+	double fit = cpu_part(l) > 0 ? cpus / cpu_part(l) : most;
+
+	return fit >= most ? most : fit > l->at_once + 1 ? (uint32_t)fit : l->at_once + 1;
 }
 
 // "1 worker is busy for 90 % of its time"
@@ -231,7 +251,8 @@ static void advise_workers(const struct loaders *l, uint32_t cpus, struct findin
 		               "%s, and there are %u CPU%s: more of them will not help; " LESS_WORK,
 		               workers, cpus, cpus == 1 ? "" : "s");
 	else if (busy)
-		finding_advise(finding, "%s: use more (num_workers=%u); " LESS_WORK, workers, cpus);
+		finding_advise(finding, "%s: use more (num_workers=%u); " LESS_WORK, workers,
+		               more_workers(l, cpus));
 	else if (l->started > l->at_once)
 		finding_advise(finding,
 		               "%s, and %u were started, one after another: "
@@ -267,53 +288,50 @@ static uint64_t time_of_loader(const struct evidence *e, const struct op_row *ro
 	return row->total_ns > waited ? row->total_ns - waited : 0;
 }
 
-// "; most of the work is in Images.augment (train.py:15)"
-static void place_loading(const struct evidence *e, struct finding *finding, char *text,
-                          size_t size)
-{
-	double part = evidence_add_inner_place(e, ACTIVITY(LOADER) | ACTIVITY(WORKER), finding);
-	const struct finding_row *row = &finding->rows[finding->row_count - 1];
-	char place[200];
-
-	text[0] = '\0';
-	if (part < PLACED_SHARE)
-		return;
-	finding_place(row->function, row->file, row->line, place, sizeof(place));
-	snprintf(text, size, "; %s of the work is in %s", part >= MOST_SHARE ? "most" : "much",
-	         place);
-}
-
-// What the training thread waits for its next batch, be it for workers or for its own work.
+// What the training thread waits for its next batch, be it for workers or for its own work. Where
+// one line does most of that work, it is the one to change, and the loop is where it is waited for.
 static enum measured measure_loader(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
-	const struct op_row *row = first_of(e->ops, LOADER_NAME);
-	char place[300], inner[250];
+	const struct op_row *op = first_of(e->ops, LOADER_NAME);
+	const activity_set loading = ACTIVITY(LOADER) | ACTIVITY(WORKER);
+	char loop[300], line[300];
 
 	(void)rule;
 	if (!has_ops(e, finding))
 		return MEASURED_LACKS;
-	if (!row)
+	if (!op)
 		return MEASURED_NOTHING;
-	evidence_weigh(e, time_of_loader(e, row), 0,
-	               evidence_queue_ns(e, ACTIVITY(LOADER) | ACTIVITY(WORKER)), finding);
+	evidence_weigh(e, time_of_loader(e, op), 0, evidence_queue_ns(e, loading), finding);
 	finding->value = 100 * finding->share;
-	finding_add(finding, &(struct finding_row){
-				     .function = row->function ? row->function : row->name,
-				     .file = row->file,
-				     .line = row->line,
-				     .callee = row->name,
-				     .ns = row->total_ns,
-				     .share = finding->share,
-				     .calls = row->calls,
-			     });
-	advise_loader(e, !strstr(row->name, "_SingleProcess"), finding);
-	finding_place(finding->function, row->file, row->line, place, sizeof(place));
-	place_loading(e, finding, inner, sizeof(inner));
+	struct finding_row called = {
+		.function = op->function ? op->function : op->name,
+		.file = op->file,
+		.line = op->line,
+		.callee = op->name,
+		.ns = op->total_ns,
+		.share = finding->share,
+		.calls = op->calls,
+	};
+	struct finding inner = { 0 };
+	double part = evidence_add_inner_place(e, loading, &inner);
+	if (part >= MOST_SHARE)
+		finding_add(finding, &inner.rows[0]);
+	finding_add(finding, &called);
+	if (part > 0 && part < MOST_SHARE)
+		finding_add(finding, &inner.rows[0]);
+	advise_loader(e, !strstr(op->name, "_SingleProcess"), finding);
+	finding_place(called.function, called.file, called.line, loop, sizeof(loop));
+	if (part < PLACED_SHARE)
+		return finding_say(finding,
+		                   "waiting for the data loader: %.0f %% of the time%s, in %s",
+		                   finding->value, evidence_queue(e), loop);
+	finding_place(inner.function, inner.file, inner.line, line, sizeof(line));
 	return finding_say(finding,
-	                   "waiting for the data loader: %.0f %% of the time%s, in "
-	                   "%s%s",
-	                   finding->value, evidence_queue(e), place, inner);
+	                   "waiting for the data loader: %.0f %% of the time%s, %s of it for %s, "
+	                   "in %s",
+	                   finding->value, evidence_queue(e), part >= MOST_SHARE ? "most" : "much",
+	                   line, loop);
 }
 
 static uint64_t calls_of_tiny(const struct op_rows *ops)

@@ -327,13 +327,16 @@ Test(finding_ops, tensors_of_lists)
 #define LIBRARY     "/usr/lib/python3/"
 #define WORKER_LOOP "{_worker_loop " LIBRARY "torch/utils/data/_utils/worker.py:290}"
 
-// COUNT workers, each of which works, is told what to do, and waits for a CPU for so many ms.
-static void run_workers(uint32_t count, uint64_t work, uint64_t idle, uint64_t runnable)
+// COUNT workers, each of which works, sleeps, is told what to do, and waits for a CPU for so many
+// ms.
+static void run_workers(uint32_t count, uint64_t work, uint64_t asleep, uint64_t idle,
+                        uint64_t runnable)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		add_process(&f, 2 + i, 200 + i, "python3");
 		add_thread(&f, 2 + i, 2 + i, 200 + i, "python3");
 		add(&f, 2 + i, METRIC_ON_CPU, work, WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + i, METRIC_OFF_SLEEP, asleep, WORKER_LOOP " > {decode train.py:4}");
 		add(&f, 2 + i, METRIC_OFF_RUNNABLE, runnable, WORKER_LOOP " > {decode train.py:4}");
 		add(&f, 2 + i, METRIC_OFF_PIPE, idle,
 		    WORKER_LOOP " > {Queue.get " LIBRARY
@@ -345,19 +348,23 @@ Test(finding_ops, advice_for_the_workers_of_a_loader)
 {
 	static const struct {
 		uint32_t workers;
-		uint64_t work, idle, runnable;
+		uint64_t work, asleep, idle, runnable;
 		uint32_t cpus;
 		const char *advice;
 	} cases[] = {
-		{ 0, 0, 0, 0, 8, "num_workers=7" },
-		{ 0, 0, 0, 0, 1, "With one CPU" },
-		{ 2, 900, 100, 0, 8, "2 workers are busy for 90 %" },
-		{ 2, 900, 100, 0, 8, "(num_workers=8)" },
-		{ 1, 900, 100, 0, 8, "1 worker is busy for 90 % of its time: use" },
-		{ 8, 900, 100, 0, 8, "there are 8 CPUs: more of them will not help" },
-		{ 2, 500, 100, 400, 8, "there are 8 CPUs: more of them will not help" },
-		{ 8, 300, 700, 0, 2, "there are 2 CPUs: more of them will not help" },
-		{ 2, 100, 900, 0, 8, "10 % of their time: more will not help" },
+		{ 0, 0, 0, 0, 0, 8, "num_workers=7" },
+		{ 0, 0, 0, 0, 0, 1, "With one CPU" },
+		{ 2, 900, 0, 100, 0, 8, "2 workers are busy for 90 %" },
+		{ 2, 900, 0, 100, 0, 8, "(num_workers=8)" },
+		{ 1, 900, 0, 100, 0, 8, "1 worker is busy for 90 % of its time: use" },
+		{ 8, 900, 0, 100, 0, 8, "there are 8 CPUs: more of them will not help" },
+		{ 2, 500, 0, 100, 400, 8, "there are 8 CPUs: more of them will not help" },
+		{ 8, 300, 0, 700, 0, 2, "there are 2 CPUs: more of them will not help" },
+		{ 2, 100, 0, 900, 0, 8, "10 % of their time: more will not help" },
+		// Who waits leaves the CPUs to others.
+		{ 2, 0, 900, 100, 0, 2, "(num_workers=4)" },
+		{ 4, 500, 400, 100, 0, 3, "(num_workers=5)" },
+		{ 4, 500, 400, 100, 0, 2, "there are 2 CPUs: more of them will not help" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -366,7 +373,8 @@ Test(finding_ops, advice_for_the_workers_of_a_loader)
 		call_op(op_of(OP_TORCH, cases[i].workers ? "enumerate(DataLoader)#_Multi"
 		                                         : "enumerate(DataLoader)#_SingleProcess"),
 		        1, 600 * MS);
-		run_workers(cases[i].workers, cases[i].work, cases[i].idle, cases[i].runnable);
+		run_workers(cases[i].workers, cases[i].work, cases[i].asleep, cases[i].idle,
+		            cases[i].runnable);
 		add(&f, 1, METRIC_ON_CPU, 1000, "{step train.py:7}");
 		finish(1000, cases[i].cpus);
 		cleanup(findings) struct findings *findings = look(NULL);
@@ -400,9 +408,10 @@ Test(finding_ops, the_line_that_makes_the_samples)
 		cleanup(findings) struct findings *findings = look(NULL);
 		const struct finding *finding = finding_of(findings, "OP-LOADER");
 		cr_assert(finding != NULL);
-		cr_expect(strstr(finding->fact, "; most of the work is in decode (pictures.py:4)"),
-		          "%s", finding->fact);
-		cr_expect_eq(finding->rows[1].line, 4);
+		cr_expect(strstr(finding->fact, "most of it for decode (pictures.py:4), in"), "%s",
+		          finding->fact);
+		cr_expect_eq(finding->line, 4);
+		cr_expect_str_eq(finding->rows[1].callee, "enumerate(DataLoader)#_Any");
 	}
 }
 
