@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/report/row_words.h"
 
+#include "base/format.h"
 #include "base/origin.h"
 #include "base/path.h"
+#include "cli/report/section.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
 
@@ -166,6 +168,17 @@ void place_words(const char *file, int line, const char *module, char *buffer, s
 		snprintf(buffer, size, "[%s]", path_base(module));
 	else
 		buffer[0] = '\0';
+}
+
+const char *range_words(struct report *r, uint64_t low_ns, uint64_t high_ns, uint64_t largest_ns)
+{
+	struct time_unit unit = format_time_unit(largest_ns);
+	struct short_text low = format_time(low_ns, unit), high = format_time(high_ns, unit);
+
+	if (strcmp(low.text, high.text) == 0)
+		return "";
+	*strchr(low.text, ' ') = '\0';
+	return report_say(r, "%s to %s", low.text, high.text);
 }
 
 const char *place_beside(const char *name, const char *place)

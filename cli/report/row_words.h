@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct report;
 struct view;
 
 /* The rows that a table shows: query_run() without waits for children. For rows_free(). NULL on
@@ -40,6 +41,10 @@ const char *row_kind_words(const struct row *row);
 
 /* "dir/file.c:88" without the directories, or the module in brackets; "" if nothing is known. */
 void place_words(const char *file, int line, const char *module, char *buffer, size_t size);
+
+/* "0.21 to 0.26 s", in the unit and with the digits of a column whose largest time is LARGEST_NS;
+   "" where both are the same in that. */
+const char *range_words(struct report *r, uint64_t low_ns, uint64_t high_ns, uint64_t largest_ns);
 
 /* What stands beside NAME: PLACE, unless NAME is that already, as it is for code without symbols.
  */

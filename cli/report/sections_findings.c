@@ -3,12 +3,15 @@
 #include "cli/report/sections.h"
 
 #include "cli/report/cut.h"
+#include "cli/report/row_words.h"
 #include "cli/report/rule_words.h"
 #include "cli/report/verdict.h"
 #include "cli/report/view.h"
 #include "merge/rules/finding.h"
 
 #include <stdio.h>
+
+#define WIDE 100 /* narrower terminals get no ranges */
 
 REPORT_KEEPS(findings, struct findings *);
 
@@ -68,6 +71,25 @@ static void make_covered_by(const struct section *s, const void *data, struct se
 	cell->text = finding->covered ? finding->covered->id : NULL;
 }
 
+// 0 where there is a saving: it may be nothing.
+static void make_saving_low(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding *finding = data;
+
+	(void)s;
+	cell->count = finding->saving_low_ns;
+	if (!finding->saving_ns)
+		cell->flags |= CELL_UNKNOWN;
+}
+
+static void make_saving_range(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct finding *finding = data;
+
+	cell->text = range_words(s->report, finding->saving_low_ns, finding->saving_high_ns,
+	                         finding->saving_high_ns);
+}
+
 static const struct section_column columns[] = {
 	{ "id", .heading = "finding", .type = CELL_TEXT, .at = { 1, 0, 1, 1 }, .make = make_id },
 	{ "severity", .type = CELL_TEXT, .at = { 0, 0, 2, 2 }, .make = make_severity },
@@ -80,17 +102,23 @@ static const struct section_column columns[] = {
 	  FIELD(struct finding, share) },
 	{ "saving_ns", .heading = "costs", .type = CELL_NS, .if_any = true, .at = { 2, 0, 8, 8 },
 	  .none = { 1, 0, 1, 1 }, .form = FORM_DURATION, FIELD(struct finding, saving_ns) },
+	{ "saving_range", .heading = "range", .type = CELL_TEXT, .right = true, .if_any = true,
+	  .at = { 3, 0, 0, 0 }, .width_min = WIDE, .make = make_saving_range },
 	{ "function", .type = CELL_TEXT, .at = { 0, 0, 9, 9 }, FIELD(struct finding, function) },
 	{ "file", .type = CELL_TEXT, .at = { 0, 0, 10, 10 }, FIELD(struct finding, file) },
 	{ "line", .type = CELL_COUNT, .at = { 0, 0, 11, 11 }, .none = { 0, 0, 1, 1 },
 	  .make = make_line },
-	{ "fact", .heading = "", .type = CELL_TEXT, .at = { 3, 0, 12, 12 }, .prose = true,
+	{ "fact", .heading = "", .type = CELL_TEXT, .at = { 4, 0, 12, 12 }, .prose = true,
 	  FIELD(struct finding, fact) },
-	{ "advice", .type = CELL_TEXT, .at = { 4, 0, 13, 13 }, .prose = true,
+	{ "advice", .type = CELL_TEXT, .at = { 5, 0, 13, 13 }, .prose = true,
 	  FIELD(struct finding, advice) },
 	{ "covered_by", .type = CELL_TEXT, .at = { 0, 0, 14, 14 }, .make = make_covered_by },
 	{ "saving_margin_ns", .type = CELL_NS, .if_any = true, .at = { 0, 0, 15, 15 },
 	  .none = { 0, 0, 1, 1 }, FIELD(struct finding, saving_margin_ns) },
+	{ "saving_low_ns", .type = CELL_NS, .if_any = true, .at = { 0, 0, 16, 16 },
+	  .make = make_saving_low },
+	{ "saving_high_ns", .type = CELL_NS, .if_any = true, .at = { 0, 0, 17, 17 },
+	  .none = { 0, 0, 1, 1 }, FIELD(struct finding, saving_high_ns) },
 };
 
 static void make_row_line(const struct section *s, const void *data, struct section_cell *cell)

@@ -302,23 +302,32 @@ static void make_resource_name(const struct section *s, const void *data, struct
 	cell->text = row->made ? NULL : row->resource;
 }
 
+static void make_wall_range(const struct section *s, const void *data, struct section_cell *cell)
+{
+	const struct wait_row *row = data;
+
+	cell->text = range_words(s->report, row->wall_low_ns, row->wall_high_ns, s->unit_ns);
+}
+
 static const struct section_column wait_columns[] = {
-	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 2, 1, 1, 1 },
+	{ "total_ns", .heading = "total", .type = CELL_NS, .at = { 3, 1, 1, 1 },
 	  FIELD(struct wait_row, ns) },
 	{ "share", .heading = "%", .type = CELL_SHARE, .at = { 0, 2, 2, 2 }, .width_min = WIDE,
 	  FIELD(struct wait_row, ns) },
 	{ "wall_ns", .heading = "wall", .page_heading = "of wall time", .type = CELL_NS,
 	  .at = { 1, 3, 3, 3 }, FIELD(struct wait_row, wall_ns) },
-	{ "waits", .heading = "waits", .type = CELL_COUNT, .at = { 3, 4, 4, 4 },
+	{ "wall_range", .heading = "range", .type = CELL_TEXT, .right = true, .at = { 2, 4, 0, 0 },
+	  .width_min = WIDEST, .if_any = true, .make = make_wall_range },
+	{ "waits", .heading = "waits", .type = CELL_COUNT, .at = { 4, 5, 4, 4 },
 	  FIELD(struct wait_row, count) },
-	{ "median_ns", .heading = "median", .type = CELL_NS, .form = FORM_OWN, .at = { 4, 5, 5, 5 },
+	{ "median_ns", .heading = "median", .type = CELL_NS, .form = FORM_OWN, .at = { 5, 6, 5, 5 },
 	  .width_min = WIDE, FIELD(struct wait_row, median_ns) },
 	{ "longest_ns", .heading = "longest", .type = CELL_NS, .form = FORM_OWN,
-	  .at = { 5, 6, 6, 6 }, FIELD(struct wait_row, longest_ns) },
-	{ "waiter", .heading = "waiter", .type = CELL_TEXT, .at = { 6, 7, 7, 7 },
+	  .at = { 6, 7, 6, 6 }, FIELD(struct wait_row, longest_ns) },
+	{ "waiter", .heading = "waiter", .type = CELL_TEXT, .at = { 7, 8, 7, 7 },
 	  .clip = CLIP_SYMBOL, .room = 2, .make = make_waiter },
 	{ "waiter_place", .heading = "", .page_heading = "at", .type = CELL_PLACE,
-	  .width_min = WIDEST, .at = { 7, 8, 0, 0 }, .clip = CLIP_START, .room = 1,
+	  .width_min = WIDEST, .at = { 8, 9, 0, 0 }, .clip = CLIP_START, .room = 1,
 	  .make = make_waiter_place },
 	{ "waiter_file", .type = CELL_TEXT, .at = { 0, 0, 8, 8 },
 	  FIELD(struct wait_row, waiter.file) },
@@ -326,12 +335,12 @@ static const struct section_column wait_columns[] = {
 	  FIELD(struct wait_row, waiter.line) },
 	{ "waiters", .type = CELL_COUNT, .at = { 0, 0, 10, 10 },
 	  FIELD(struct wait_row, waiter.threads) },
-	{ "resource", .heading = "for", .type = CELL_TEXT, .at = { 8, 9, 11, 11 }, .clip = CLIP_END,
-	  .room = 1, .make = make_resource },
-	{ "holder", .heading = "held or ended by", .type = CELL_TEXT, .at = { 9, 10, 12, 12 },
+	{ "resource", .heading = "for", .type = CELL_TEXT, .at = { 9, 10, 11, 11 },
+	  .clip = CLIP_END, .room = 1, .make = make_resource },
+	{ "holder", .heading = "held or ended by", .type = CELL_TEXT, .at = { 10, 11, 12, 12 },
 	  .clip = CLIP_SYMBOL, .room = 2, .nothing = "not known", .make = make_holder },
 	{ "holder_place", .heading = "", .page_heading = "at", .type = CELL_PLACE,
-	  .width_min = WIDEST, .at = { 10, 11, 0, 0 }, .clip = CLIP_START, .room = 1,
+	  .width_min = WIDEST, .at = { 11, 12, 0, 0 }, .clip = CLIP_START, .room = 1,
 	  .make = make_holder_place },
 	{ "holder_file", .type = CELL_TEXT, .at = { 0, 0, 13, 13 },
 	  FIELD(struct wait_row, holder.file) },
@@ -347,6 +356,10 @@ static const struct section_column wait_columns[] = {
 	  FIELD(struct wait_row, resource_line) },
 	{ "wall_ready_ns", .type = CELL_NS, .at = { 0, 0, 20, 20 },
 	  FIELD(struct wait_row, wall_ready_ns) },
+	{ "wall_low_ns", .type = CELL_NS, .at = { 0, 0, 21, 21 },
+	  FIELD(struct wait_row, wall_low_ns) },
+	{ "wall_high_ns", .type = CELL_NS, .at = { 0, 0, 22, 22 },
+	  FIELD(struct wait_row, wall_high_ns) },
 };
 
 int section_wall_unknown(struct report *r, const char **why, struct error *err)

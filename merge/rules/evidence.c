@@ -111,6 +111,7 @@ int evidence_init(struct evidence *e, const struct profile *p, const struct quer
 	e->shapes = e->ops ? query_ops(p, &shapes, err) : NULL;
 	if (e->shapes && look_at_thread(e, err) == 0 &&
 	    query_contention(p, query->from_ns, query->to_ns, &e->contention, err) == 0 &&
+	    (e->waits = query_waits(p, query->from_ns, query->to_ns, err)) &&
 	    look_at_stacks(e, err) == 0 && look_at_rest(e, err) == 0 && look_at_gpu(e, err) == 0)
 		return 0;
 	evidence_fini(e);
@@ -119,6 +120,7 @@ int evidence_init(struct evidence *e, const struct profile *p, const struct quer
 
 void evidence_fini(struct evidence *e)
 {
+	wait_rows_free(e->waits);
 	activities_free(e->activities);
 	rows_free(e->functions);
 	rows_free(e->threads);
@@ -215,7 +217,7 @@ static void weigh_margin(const struct evidence *e, uint64_t critical_ns, uint64_
 	// Not hypot(): the C library has had another one since 2.35, which the package must not
 	// need.
 	double both = sqrt((double)margin * (double)margin + of_queue * of_queue);
-	finding->saving_margin_ns = cpu_ns ? ns_whole(both) : 0;
+	finding->saving_margin_ns = cpu_ns || !e->run->off_cpu_exact ? ns_whole(both) : 0;
 }
 
 void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu_ns,

@@ -30,6 +30,7 @@ struct evidence {
 		wall; /* of it; where it ranks code, it stands for the critical thread */
 	struct contention_answer contention;
 	struct parallel parallel; /* of the window */
+	struct wait_rows *waits;  /* of it, too, where the profile says when */
 	struct activities *activities;
 	struct rows *functions; /* by self time on a CPU */
 	struct rows *threads;

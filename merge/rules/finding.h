@@ -43,7 +43,11 @@ struct finding {
 	                            than was measured of that */
 	uint64_t saving_margin_ns; /* half of its 95 % interval, as far as samples found it; 0: it
 	                              comes from no samples. See query_sampling_margin() */
-	const char *function;      /* where to begin; NULL if there is no such place */
+	/* What the saving may be, by that interval, what of it came by waits whose holder was
+	   inferred, and the waits of the run whose holder is not known; of a rule whose saving is
+	   an upper bound from 0 on. Both are SAVING_NS if nothing of that is so. */
+	uint64_t saving_low_ns, saving_high_ns;
+	const char *function; /* where to begin; NULL if there is no such place */
 	const char *file;
 	int line;
 	char fact[400];   /* a sentence without its period */

@@ -806,16 +806,14 @@ static uint64_t held_ns(const struct wait_row *row)
 	return row->wall_ns - row->wall_ready_ns;
 }
 
-static bool waits_are_known(const struct evidence *e, const struct wait_rows *waits,
-                            struct finding *finding)
+static bool waits_are_known(const struct evidence *e, struct finding *finding)
 {
 	bool part = e->query.from_ns || e->query.to_ns;
 
-	if (waits && e->wall.all_ns && !(part && waits->whole_run))
+	if (e->wall.all_ns && !(part && e->waits->whole_run))
 		return true;
-	finding_lacks(finding, waits && e->wall.all_ns
-	                               ? "it was not recorded when threads wait"
-	                               : "it was not recorded what threads wait for");
+	finding_lacks(finding, e->wall.all_ns ? "it was not recorded when threads wait"
+	                                      : "it was not recorded what threads wait for");
 	return false;
 }
 
@@ -958,13 +956,12 @@ static void advise_on_wait(const struct evidence *e, const struct wait_row *row,
 static enum measured measure_holder(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
-	cleanup(wait_rows) struct wait_rows *waits =
-		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
+	const struct wait_rows *waits = e->waits;
 	uint64_t run_ns = e->wall.ranks ? evidence_run_ns(e) : e->wall.all_ns, ns = 0;
 	const struct wait_row *most = NULL;
 
 	(void)rule;
-	if (!waits_are_known(e, waits, finding))
+	if (!waits_are_known(e, finding))
 		return MEASURED_LACKS;
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *row = &waits->rows[i];
@@ -986,6 +983,8 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	// What it made the run wait for CPUs goes with it.
 	priced += evidence_place_queue_ns(e, most->holder.function, most->holder.file, priced);
 	finding->saving_ns = priced < e->wall.all_ns ? priced : e->wall.all_ns;
+	finding->saving_margin_ns =
+		query_sampling_margin(e->profile, finding->saving_ns, e->wall.all_ns);
 	finding_add(finding, &(struct finding_row){ .function = most->holder.function,
 	                                            .file = most->holder.file,
 	                                            .line = most->holder.line,
@@ -1039,6 +1038,7 @@ static void weigh_alone(const struct evidence *e, const struct parallel *paralle
 	const struct wait_side *place = &parallel->alone;
 
 	evidence_weigh(e, ns, 0, queue_ns, finding);
+	finding->saving_margin_ns = query_sampling_margin(e->profile, ns, parallel->one_ns);
 	finding->value = 100 * finding->share;
 	finding_add(finding, &(struct finding_row){ .function = place->function,
 	                                            .file = place->file,
@@ -1068,15 +1068,14 @@ static uint64_t locked_ns(const struct wait_rows *waits, const struct wait_side 
 static enum measured measure_stage(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
-	cleanup(wait_rows) struct wait_rows *waits =
-		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
+	const struct wait_rows *waits = e->waits;
 	const struct wait_row *most = NULL;
 	char place[300], waiters[100], what[160], at[200] = "";
 	const struct parallel *parallel = &e->parallel;
 	uint64_t ns = 0, fed_ns = 0;
 
 	(void)rule;
-	if (!waits_are_known(e, waits, finding))
+	if (!waits_are_known(e, finding))
 		return MEASURED_LACKS;
 	if (!find_alone(e) || !parallel->alone.function)
 		return MEASURED_NOTHING;
@@ -1158,13 +1157,12 @@ static enum measured say_process(const struct evidence *e, const struct parallel
 static enum measured measure_alone(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
-	cleanup(wait_rows) struct wait_rows *waits =
-		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
+	const struct wait_rows *waits = e->waits;
 	const struct parallel *parallel = &e->parallel;
 	char place[300];
 
 	(void)rule;
-	if (!waits_are_known(e, waits, finding))
+	if (!waits_are_known(e, finding))
 		return MEASURED_LACKS;
 	if (!find_alone(e))
 		return MEASURED_NOTHING;
@@ -1368,6 +1366,7 @@ const struct rule rules_cpu[] = {
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,
 	  .potential = true,
+	  .bound = true,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 50,
 	  .below = true,
@@ -1382,6 +1381,7 @@ const struct rule rules_cpu[] = {
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,
 	  .potential = true,
+	  .bound = true,
 	  .unit = UNIT_RATIO,
 	  .threshold = 1.2,
 	  .below = true,

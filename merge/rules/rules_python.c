@@ -310,11 +310,9 @@ static uint64_t part_in_window(const struct evidence *e, uint64_t ns)
 	if (!e->query.from_ns && !e->query.to_ns)
 		return ns;
 	cleanup(wait_rows) struct wait_rows *whole = query_waits(e->profile, 0, 0, NULL);
-	cleanup(wait_rows) struct wait_rows *part =
-		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
-	if (!part || part->whole_run)
+	if (e->waits->whole_run)
 		return 0;
-	return (uint64_t)(share_of(gil_waits(part), gil_waits(whole)) * (double)ns);
+	return (uint64_t)(share_of(gil_waits(e->waits), gil_waits(whole)) * (double)ns);
 }
 
 static enum measured measure_gil(const struct evidence *e, const struct rule *rule,

@@ -100,9 +100,7 @@ static uint64_t wall_in_mpi(const struct evidence *e)
 static enum measured measure_mpi(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
 {
-	cleanup(wait_rows) struct wait_rows *waits =
-		query_waits(e->profile, e->query.from_ns, e->query.to_ns, NULL);
-	const struct wait_row *row = waits ? waited_for(waits) : NULL;
+	const struct wait_row *row = waited_for(e->waits);
 	uint64_t all_ns = 0, calls = 0;
 	const struct op_row *most = most_of(e->ops, &all_ns, &calls);
 	char place[300], whom[400] = "";

@@ -38,7 +38,8 @@ REPORT = {
         "findings": rows(
             id={"type": "string"}, severity={"enum": ["info", "warn", "error"]}, title=TEXT,
             value=NUMBER, threshold=NUMBER, unit={"enum": ["percent", "count", "ratio", "seconds"]},
-            share=SHARE, saving_ns=COUNT, saving_margin_ns=COUNT, function=TEXT, file=TEXT,
+            share=SHARE, saving_ns=COUNT, saving_margin_ns=COUNT, saving_low_ns=COUNT,
+            saving_high_ns=COUNT, function=TEXT, file=TEXT,
             line=COUNT, fact=TEXT, advice=TEXT, covered_by=TEXT, evidence=rows(
                 function=TEXT, file=TEXT, line=COUNT, callee=TEXT, ns=COUNT, share=SHARE,
                 calls=COUNT)),

@@ -565,6 +565,35 @@ Test(finding_cpu, a_holder_is_priced_with_what_it_made_the_run_wait_for_cpus)
 	                   finding->saving_ns / MS);
 }
 
+// Runs of 1,000 samples, of which each is with the same chance in the place that a finding is
+// about: the time that this place really has is in the range of the price nineteen times of twenty.
+Test(finding_cpu, the_range_of_a_price_has_the_planted_truth)
+{
+	const unsigned runs = 200, truth = 400;
+	unsigned within = 0;
+	uint64_t widest = 0, seed = 1;
+
+	for (unsigned run = 0; run < runs; run++) {
+		end();
+		begin();
+		for (unsigned i = 0; i < 1000; i++) {
+			seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+			add(&f, 1, METRIC_ON_CPU, 1,
+			    (seed >> 33) % 1000 < truth ? "main a.c:3 > save a.c:9 > memmove@libc"
+			                                : "main a.c:3 > work a.c:5");
+		}
+		finish(1000, 2);
+		cleanup(findings) struct findings *found = look(NULL);
+		const struct finding *finding = finding_of(found, "MEM-COPY");
+		cr_assert(finding != NULL);
+		uint64_t low = finding->saving_low_ns, high = finding->saving_high_ns;
+		within += low <= truth * MS && truth * MS <= high;
+		widest = high - low > widest ? high - low : widest;
+	}
+	cr_expect(within >= runs * 90 / 100 && within < runs, "%u of %u", within, runs);
+	cr_expect(widest < 70 * MS, "%" PRIu64, widest / MS);
+}
+
 Test(finding_cpu, a_stage_that_the_others_wait_for)
 {
 	cleanup(findings) struct findings *found = hold(HELD_CONDITION, 900);

@@ -4,6 +4,7 @@
 
 #include "base/record.h"
 #include "base/sampled.h"
+#include "merge/query/query_waits.h"
 #include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
@@ -131,4 +132,75 @@ Test(query_wall, in_a_run_of_one_thread_all_orders_are_the_same)
 	struct wall_account account = account_of(&(struct query){ 0 });
 	cr_expect(eq(u64, account.all_ns, 1000 * MS));
 	cr_expect(not(account.ranks));
+}
+
+// The main thread waits for the same mutex twice, for 400 and for 200 ms. In truth the same thread
+// holds it both times, but of the second that is not known; or of the first it was inferred.
+static void wait_twice(bool known, bool inferred)
+{
+	const uint64_t from_ms[] = { 1200, 1700 }, to_ms[] = { 1600, 1900 };
+
+	fixture_init(&f, NULL);
+	add_thread(&f, 2, 1, 102, "other");
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t ms = 1000; ms < 2000; ms += 10) {
+		bool waits = (ms >= 1200 && ms < 1600) || (ms >= 1700 && ms < 1900);
+		f.now_ns = (ms + 5) * MS;
+		if (!waits)
+			add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
+		add(&f, 2, METRIC_ON_CPU, 10, "run a.c:20 > hold a.c:18");
+	}
+	for (size_t i = 0; i < 2; i++) {
+		bool is_known = i == 0 || known;
+		const struct wait_share by = { to_ms[i] * MS, is_known ? 2 : 0, HELD_BY_OWNER };
+		const struct wait_event wait = { .thread = 1,
+			                         .begin_ns = from_ms[i] * MS,
+			                         .end_ns = to_ms[i] * MS,
+			                         .address = 0x1000,
+			                         .kind = HELD_MUTEX,
+			                         .count = 1,
+			                         .parts = &by };
+		add_span(&f, 1, i ? to_ms[0] : 1000, from_ms[i], THREAD_RUNS, THREAD_BLOCKED);
+		f.now_ns = from_ms[i] * MS;
+		add(&f, 1, METRIC_OFF_LOCK, to_ms[i] - from_ms[i],
+		    "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc");
+		add_span(&f, 1, from_ms[i], to_ms[i], THREAD_BLOCKED, THREAD_RUNS);
+		if (!inferred)
+			profile_take(f.profile,
+			             &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+	}
+	profile_end_wall(f.profile, 2000 * MS);
+	name_all(&f);
+	const struct run run = {
+		.wall_ns = 1000 * MS, .command = "app", .samples = 140, .off_cpu_exact = true
+	};
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+}
+
+Test(query_wall, the_range_of_a_wait_has_the_planted_truth)
+{
+	static const struct {
+		bool known, inferred;
+		uint64_t found_ms, low_ms, high_ms;
+	} cases[] = {
+		{ true, false, 600, 580, 620 },
+		{ false, false, 400, 370, 630 },
+		{ true, true, 600, 0, 620 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		wait_twice(cases[i].known, cases[i].inferred);
+		cleanup(wait_rows) struct wait_rows *waits = query_waits(f.profile, 0, 0, NULL);
+		const struct wait_row *row = &waits->rows[0];
+		cr_expect(eq(str, (char *)row->holder.function, "hold"));
+		cr_expect(
+			epsilon_eq(dbl, (double)row->wall_ns / MS, (double)cases[i].found_ms, 10));
+		cr_expect(epsilon_eq(dbl, (double)row->wall_low_ns / MS, (double)cases[i].low_ms,
+		                     20));
+		cr_expect(epsilon_eq(dbl, (double)row->wall_high_ns / MS, (double)cases[i].high_ms,
+		                     20));
+		fixture_fini(&f);
+	}
+	fixture_init(&f, NULL);
 }
