@@ -58,15 +58,15 @@ static void fire(struct findings *f, const struct rule *rule, const struct rule_
 
 // Waits whose holder is not known may be for the place of any finding; what was inferred is taken
 // to be in all of wall time alike.
-static void find_range(const struct evidence *e, const struct rule *rule, struct finding *finding)
+static void find_range(const struct evidence *e, struct finding *finding)
 {
 	uint64_t saving = finding->saving_ns, margin = finding->saving_margin_ns;
 	double inferred = share_of(e->waits->wall_guessed_ns, e->wall.all_ns) * (double)saving;
 	uint64_t less = margin + ns_whole(inferred);
 	uint64_t high = saving + margin + (saving ? e->waits->wall_unknown_ns : 0);
 
-	finding->saving_low_ns = saving > less && !rule->bound ? saving - less : 0;
-	finding->saving_high_ns = rule->bound ? saving : high < e->wall_ns ? high : e->wall_ns;
+	finding->saving_low_ns = saving > less && !finding->bound ? saving - less : 0;
+	finding->saving_high_ns = finding->bound ? saving : high < e->wall_ns ? high : e->wall_ns;
 }
 
 static void ask(struct findings *f, const struct evidence *e, size_t index,
@@ -108,7 +108,7 @@ static void ask(struct findings *f, const struct evidence *e, size_t index,
 		         (double)LEAST_NS / 1e9);
 		return;
 	}
-	find_range(e, rule, &finding);
+	find_range(e, &finding);
 	answer->state = RULE_FIRED;
 	fire(f, rule, limit, &finding);
 }

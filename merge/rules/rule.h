@@ -73,8 +73,6 @@ struct rule {
 	bool potential;   /* what it says could be saved is what more CPUs
 	                     could give, not time that was spent in a place */
 	bool once;        /* paid at the start, however long the run is */
-	bool bound;       /* its saving is an upper bound: what of it can be had is up to
-	                     how far the work can be divided */
 	double part;      /* of the time that it finds, what can be saved at most; 0: all of it */
 	const char *part_from; /* where PART comes from, in words; NULL if it is 0 */
 	bool whole_run;        /* else on what is asked for, without the warm-up */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on CPUs and threads.
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/known_work.h"
@@ -93,6 +94,7 @@ static enum measured measure_serial(const struct evidence *e, const struct rule 
 	finding->value = busy;
 	finding->share = busy > 1 ? 1 : busy;
 	finding->saving_ns = (uint64_t)(finding->share * (1 - 1.0 / cpus) * (double)e->wall_ns);
+	finding->bound = true;
 	begin_at(finding, e, hottest(e));
 	return finding_say(finding, "%.1f of %.3g CPUs are busy", busy, cpus);
 }
@@ -691,6 +693,7 @@ static enum measured measure_poor(const struct evidence *e, const struct rule *r
 	finding->value = 100 * busy / cpus;
 	finding->share = 1;
 	finding->saving_ns = (uint64_t)((1 - busy / cpus) * (double)e->wall_ns);
+	finding->bound = true;
 	begin_at(finding, e, hottest(e));
 	return finding_say(finding,
 	                   "%.1f of %.3g CPUs are busy on average, with %u working threads", busy,
@@ -1134,23 +1137,41 @@ static bool is_import(const struct evidence *e, const struct wait_side *side)
 	return 2 * imports > all;
 }
 
+// What FINDING weighs ran on one CPU, beside others that were idle. If it can be divided, or other
+// work done meanwhile, as many as there are share it at best.
+static void say_share(const struct evidence *e, char *text, size_t size, struct finding *finding)
+{
+	double cpus = run_cpus(e->run), part = 1 - 1 / cpus;
+
+	finding->saving_ns = ns_whole(part * (double)finding->saving_ns);
+	finding->bound = true;
+	snprintf(text, size,
+	         "; %.3g CPUs that share its work, or do other work meanwhile, save "
+	         "at most %.0f %%",
+	         cpus, part * finding->value);
+}
+
 // A process that the run has started, of which no function is most of what it does alone.
 static enum measured say_process(const struct evidence *e, const struct parallel *parallel,
                                  struct finding *finding)
 {
+	char most[120] = "";
+
 	if (!parallel->process)
 		return MEASURED_NOTHING;
 	evidence_weigh(e, parallel->process_ns, 0, 0, finding);
 	finding->value = 100 * finding->share;
-	if (known_work_of_program(parallel->process))
+	if (known_work_of_program(parallel->process)) {
 		finding_advise(finding, "%s", known_work_of_program(parallel->process)->advice);
-	else
+	} else {
+		say_share(e, most, sizeof(most), finding);
 		finding_advise(finding, "Start it earlier, beside other work, or split its work.");
+	}
 	return finding_say(
 		finding,
 		"process %.100s (%u) works alone for %.0f %% of wall time%s, while no other "
-		"process has work",
-		parallel->process, parallel->process_pid, finding->value, evidence_queue(e));
+		"process has work%s",
+		parallel->process, parallel->process_pid, finding->value, evidence_queue(e), most);
 }
 
 // What is not divided among threads, as other parts of the run are.
@@ -1159,7 +1180,7 @@ static enum measured measure_alone(const struct evidence *e, const struct rule *
 {
 	const struct wait_rows *waits = e->waits;
 	const struct parallel *parallel = &e->parallel;
-	char place[300];
+	char place[300], most[120] = "";
 
 	(void)rule;
 	if (!waits_are_known(e, finding))
@@ -1180,11 +1201,13 @@ static enum measured measure_alone(const struct evidence *e, const struct rule *
 		known_work_of_program(in_process ? parallel->process : parallel->alone.function);
 	if (work)
 		finding_advise(finding, "%s", work->advice);
+	else
+		say_share(e, most, sizeof(most), finding);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(
 		finding,
-		"%s works alone for %.0f %% of wall time%s, while no other thread has work", place,
-		finding->value, evidence_queue(e));
+		"%s works alone for %.0f %% of wall time%s, while no other thread has work%s",
+		place, finding->value, evidence_queue(e), most);
 }
 
 const struct rule rules_cpu[] = {
@@ -1214,9 +1237,12 @@ const struct rule rules_cpu[] = {
 	  .title = "serial section",
 	  .formula =
 	          "wall time in which one place of the program was alone on the CPUs, as a share "
-	          "of wall time; only in runs whose threads work side by side at other times",
+	          "of wall time; only in runs whose threads work side by side at other times; its "
+	          "price is what an even share of that among the CPUs would save at most, or all of "
+	          "that time where the advice is to do less",
 	  .why = "A serial section takes the same time on any number of CPUs (Amdahl's law).",
-	  .advice = "Split its work among threads, or run other work at the same time.",
+	  .advice = "Split its work among threads, or run other work at the same time; less work "
+	            "there saves its own time.",
 	  .source = "our choice; the limit is Amdahl's",
 	  .measure = measure_alone },
 	{ .id = "CPU-HOLDER",
@@ -1366,7 +1392,6 @@ const struct rule rules_cpu[] = {
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,
 	  .potential = true,
-	  .bound = true,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 50,
 	  .below = true,
@@ -1381,7 +1406,6 @@ const struct rule rules_cpu[] = {
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,
 	  .potential = true,
-	  .bound = true,
 	  .unit = UNIT_RATIO,
 	  .threshold = 1.2,
 	  .below = true,

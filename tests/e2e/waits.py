@@ -99,6 +99,7 @@ class Waits(Case):
         held, alone = {}, {}
         for row in wall["waits"]:
             held[row["holder"]] = held.get(row["holder"], 0) + row["wall_ns"]
+            self.assertTrue(row["wall_low_ns"] <= row["wall_ns"] <= row["wall_high_ns"], row)
         for row in wall["parallel"]:
             alone[row["function"]] = row["alone_ns"]
         for finding in document["findings"]:
@@ -108,6 +109,9 @@ class Waits(Case):
                 self.assertLessEqual(finding["saving_ns"], 1.01 * most[finding["function"]] + part,
                                      finding)
             self.assertLessEqual(finding["saving_ns"] or 0, 1.02 * wall["wall_ns"], finding)
+            if finding["saving_ns"]:
+                self.assertTrue(finding["saving_low_ns"] <= finding["saving_ns"]
+                                <= finding["saving_high_ns"], finding)
 
     def document(self, profile, *options):
         done = self.verb("report", "--json", *options, profile)
