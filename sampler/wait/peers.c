@@ -46,8 +46,9 @@ enum end_kind {
 struct entry {
 	uint32_t pid;
 	int fd;
-	uint64_t seen_ns; // 0: free
+	uint64_t seen_ns; // 0: free, or nothing is known of it yet
 	bool found;
+	uint64_t nobody; // the socket that it was when nobody of the run was seen at its other end
 	struct peer_end end;
 };
 
@@ -315,8 +316,12 @@ static uint64_t tcp_peer(struct peers *p, uint32_t pid, uint64_t inode, uint64_t
 }
 
 // False: FD leads to no pipe or socket, or if *KNOWN is false, it is not known where it does.
+// NOBODY is the socket that FD was when nobody of the run had its other end.
+//
+// Who serves a connection for a few milliseconds has closed it before it is looked for: that nobody
+// of the run has it is known when a second look at the same connection says so.
 static bool look(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_each *each,
-                 void *context, struct peer_end *end, bool *known)
+                 void *context, struct peer_end *end, uint64_t *nobody, bool *known)
 {
 	char name[16];
 	struct search search = { .pid = pid, .end = end };
@@ -350,7 +355,14 @@ static bool look(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_e
 		return false;
 	// Of a pair within one process nobody else has an end.
 	end->outside = search.kind == END_SOCKET && !end->count && !own;
-	return true;
+	*known = !end->outside || *nobody == inode;
+	*nobody = end->outside ? inode : 0;
+	return *known;
+}
+
+static bool is_entry(const struct entry *e, uint32_t pid, int fd)
+{
+	return e->pid == pid && e->fd == fd;
 }
 
 static bool find_one(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, peers_each *each,
@@ -360,14 +372,14 @@ static bool find_one(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, pee
 
 	for (size_t i = 0; i < ENTRIES; i++) {
 		struct entry *e = &p->entries[i];
-		if (e->seen_ns && e->pid == pid && e->fd == fd) {
+		if (is_entry(e, pid, fd)) {
 			oldest = e;
 			break;
 		}
 		if (e->seen_ns < oldest->seen_ns)
 			oldest = e;
 	}
-	bool same = oldest->seen_ns && oldest->pid == pid && oldest->fd == fd;
+	bool same = oldest->seen_ns && is_entry(oldest, pid, fd);
 	if (!same || (now_ns > oldest->seen_ns + FRESH_NS)) {
 		if (!allowance_begin(&p->allowance, now_ns)) {
 			if (same)
@@ -375,14 +387,19 @@ static bool find_one(struct peers *p, uint32_t pid, int fd, uint64_t now_ns, pee
 			return same && oldest->found;
 		}
 		struct entry new = { .pid = pid, .fd = fd, .seen_ns = now_ns };
+		new.nobody = is_entry(oldest, pid, fd) ? oldest->nobody : 0;
 		bool known;
-		new.found = look(p, pid, fd, now_ns, each, context, &new.end, &known);
+		new.found = look(p, pid, fd, now_ns, each, context, &new.end, &new.nobody, &known);
 		allowance_end(&p->allowance);
-		if (!known && !same)
-			return false;
 		// A client that connects anew for each request mostly does so to the same server.
 		if (known)
 			*oldest = new;
+		else if (same)
+			oldest->nobody = new.nobody;
+		else
+			*oldest = (struct entry){ .pid = pid, .fd = fd, .nobody = new.nobody };
+		if (!known && !same)
+			return false;
 	}
 	*end = oldest->end;
 	return oldest->found;

@@ -77,7 +77,7 @@ Test(peers, a_connection_that_is_younger_than_what_is_known_is_not_outside)
 {
 	cleanup(peers) struct peers *p = peers_new();
 	uint32_t self = (uint32_t)getpid(), other = begin_server(dup(STDIN_FILENO));
-	const uint64_t now = clock_now_ns();
+	const uint64_t begin = clock_now_ns(), now = begin + 10000 * UINT64_C(1000000);
 	struct peer_end end;
 	int ends[2], more[2];
 
@@ -86,10 +86,35 @@ Test(peers, a_connection_that_is_younger_than_what_is_known_is_not_outside)
 	const struct wait_on on = { WAIT_BY_DESCRIPTOR, { (uint64_t)ends[0] } };
 	const struct wait_on on_more = { WAIT_BY_DESCRIPTOR, { (uint64_t)more[0] } };
 	// The other process has none of them, and this one is not looked at.
+	cr_expect(!peers_find(p, self, &on, begin, visit_child, &other, &end));
+	cr_expect(!end.outside, "who had it may have closed it");
 	cr_expect(peers_find(p, self, &on, now, visit_child, &other, &end));
-	cr_expect(end.outside, "gathered just now");
+	cr_expect(end.outside, "gathered just now, again");
 	cr_expect(!peers_find(p, self, &on_more, now + 1, visit_child, &other, &end));
 	cr_expect(!end.outside, "not gathered since");
+	kill((pid_t)other, SIGKILL);
+	waitpid((pid_t)other, NULL, 0);
+}
+
+// A client that connects anew for each request, each time at the same descriptor, to who serves it
+// before anybody has looked.
+Test(peers, connections_that_are_closed_before_they_are_looked_for_are_not_outside)
+{
+	cleanup(peers) struct peers *p = peers_new();
+	uint32_t self = (uint32_t)getpid(), other = begin_server(dup(STDIN_FILENO));
+	uint64_t now = clock_now_ns();
+
+	for (int i = 0; i < 5; i++) {
+		struct peer_end end;
+		int ends[2];
+		cr_assert(eq(int, socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0));
+		const struct wait_on on = { WAIT_BY_DESCRIPTOR, { (uint64_t)ends[0] } };
+		now += 1000 * UINT64_C(1000000);
+		cr_expect(!peers_find(p, self, &on, now, visit_child, &other, &end));
+		cr_expect(!end.outside, "%d", i);
+		close(ends[0]);
+		close(ends[1]);
+	}
 	kill((pid_t)other, SIGKILL);
 	waitpid((pid_t)other, NULL, 0);
 }
