@@ -26,7 +26,7 @@ _Static_assert(PARALLEL_MAX == WALL_BUSY_MAX, "threads at once");
 struct slot {
 	struct wait_row row;
 	const struct wall_edge *first; // whose waiter and holder it began with
-	uint64_t guessed_ns, wall_guessed_ns;
+	uint64_t guessed_ns;
 };
 
 void wait_rows_free(struct wait_rows *rows)
@@ -570,7 +570,6 @@ static void add(struct slot *slot, const struct wall_edge *e)
 	row->count += e->count;
 	row->longest_ns = e->longest_ns > row->longest_ns ? e->longest_ns : row->longest_ns;
 	slot->guessed_ns += e->guessed ? e->ns : 0;
-	slot->wall_guessed_ns += e->guessed ? e->wall_ns : 0;
 }
 
 // Of PART's wall time what was waited for others of whom none is known: NS by cause. A wait of
@@ -598,19 +597,19 @@ static bool same_resource(const struct wait_row *a, const struct wait_row *b)
 
 // How long was waited is known, but where the holder was meanwhile is known by samples. UNKNOWN is
 // what count_unknown() has counted.
-static void bound_rows(const struct profile *p, const struct slot *slots, size_t count,
-                       const uint64_t unknown[METRIC_COUNT], struct wait_rows *rows)
+static void bound_rows(const struct profile *p, const uint64_t unknown[METRIC_COUNT],
+                       struct wait_rows *rows)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < rows->count; i++) {
 		struct wait_row *row = &rows->rows[i];
 		uint64_t margin = query_sampling_margin(p, row->wall_ns, rows->wall_ns);
-		uint64_t less = margin + slots[i].wall_guessed_ns, more = 0;
-		for (size_t k = 0; k < count && row->holder.threads; k++)
+		uint64_t more = 0;
+		for (size_t k = 0; k < rows->count && row->holder.threads; k++)
 			more += !rows->rows[k].holder.threads && same_resource(row, &rows->rows[k])
 			                ? rows->rows[k].ns
 			                : 0;
 		more = more < unknown[row->cause] ? more : unknown[row->cause];
-		row->wall_low_ns = row->wall_ns > less ? row->wall_ns - less : 0;
+		row->wall_low_ns = row->wall_ns > margin ? row->wall_ns - margin : 0;
 		row->wall_high_ns = row->wall_ns + margin + more;
 	}
 }
@@ -671,7 +670,6 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 		row_of[i] = (uint32_t)at;
 		rows->ns += e->ns;
 		rows->wall_ns += e->wall_ns;
-		rows->wall_guessed_ns += e->guessed ? e->wall_ns : 0;
 		if (at == most)
 			continue;
 		if (at == count)
@@ -691,7 +689,7 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 	count_known(&part, edges, rows);
 	uint64_t unknown[METRIC_COUNT] = { 0 };
 	count_unknown(&part, edges, unknown);
-	bound_rows(p, slots, count, unknown, rows);
+	bound_rows(p, unknown, rows);
 	for (int m = 0; m < METRIC_COUNT; m++)
 		rows->wall_unknown_ns += unknown[m];
 	return steal(rows);

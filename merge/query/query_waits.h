@@ -54,8 +54,8 @@ struct wait_row {
 	uint64_t ns, count;
 	uint64_t longest_ns, median_ns; /* of the whole run; in a window at most what it has */
 	uint64_t wall_ns;               /* of the run's wall time, what was waited for so */
-	/* What that may be: less what samples leave open (95 %) and what was inferred, and at most
-	   that with waits for the same whose holder is not known. */
+	/* What that may be: by what samples leave open (95 %), and with waits for the same whose
+	   holder is not known. What was inferred counts as known. */
 	uint64_t wall_low_ns, wall_high_ns;
 	uint64_t wall_ready_ns; /* of that, while who was waited for had no CPU */
 };
@@ -70,9 +70,8 @@ struct wait_rows {
 	/* Time of all threads in waits that other threads end: all of it, of which is known who
 	   ended it, and of that by who ran at the time alone. */
 	uint64_t blocked_ns, known_ns, guessed_ns;
-	/* Of the run's wall time: in such waits whose holder is not known, and what came by way of
-	   those whose holder was inferred. */
-	uint64_t wall_unknown_ns, wall_guessed_ns;
+	uint64_t wall_unknown_ns; /* of the run's wall time, in such waits whose holder is not known
+	                           */
 };
 
 /* Texts are the profile's. NULL on error. */

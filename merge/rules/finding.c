@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/rules/finding.h"
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "base/share.h"
 #include "merge/rules/evidence.h"
 
 #include <errno.h>
@@ -56,16 +54,13 @@ static void fire(struct findings *f, const struct rule *rule, const struct rule_
 	f->items[f->count++] = *finding;
 }
 
-// Waits whose holder is not known may be for the place of any finding; what was inferred is taken
-// to be in all of wall time alike.
+// Waits whose holder is not known may be for the place of any finding.
 static void find_range(const struct evidence *e, struct finding *finding)
 {
 	uint64_t saving = finding->saving_ns, margin = finding->saving_margin_ns;
-	double inferred = share_of(e->waits->wall_guessed_ns, e->wall.all_ns) * (double)saving;
-	uint64_t less = margin + ns_whole(inferred);
 	uint64_t high = saving + margin + (saving ? e->waits->wall_unknown_ns : 0);
 
-	finding->saving_low_ns = saving > less && !finding->bound ? saving - less : 0;
+	finding->saving_low_ns = saving > margin && !finding->bound ? saving - margin : 0;
 	finding->saving_high_ns = finding->bound ? saving : high < e->wall_ns ? high : e->wall_ns;
 }
 

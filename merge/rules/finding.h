@@ -43,9 +43,9 @@ struct finding {
 	                            than was measured of that */
 	uint64_t saving_margin_ns; /* half of its 95 % interval, as far as samples found it; 0: it
 	                              comes from no samples. See query_sampling_margin() */
-	/* What the saving may be, by that interval, what of it came by waits whose holder was
-	   inferred, and the waits of the run whose holder is not known; where the saving is
-	   an upper bound (BOUND) from 0 on. Both are SAVING_NS if nothing of that is so. */
+	/* What the saving may be, by that interval, and with the waits of the run whose holder
+	   is not known; where the saving is an upper bound (BOUND), from 0 on. Both are SAVING_NS
+	   if nothing of that is so. */
 	uint64_t saving_low_ns, saving_high_ns;
 	bool bound; /* what of the saving can be had is up to how far the work can be divided */
 	const char *function; /* where to begin; NULL if there is no such place */

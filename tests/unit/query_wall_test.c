@@ -186,7 +186,7 @@ Test(query_wall, the_range_of_a_wait_has_the_planted_truth)
 	} cases[] = {
 		{ true, false, 600, 580, 620 },
 		{ false, false, 400, 370, 630 },
-		{ true, true, 600, 0, 620 },
+		{ true, true, 600, 580, 620 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
