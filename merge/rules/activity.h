@@ -58,6 +58,7 @@ enum activity {
 	ACTIVITY_THREAD,     /* starts a thread */
 	ACTIVITY_FAULT,      /* a page of memory is touched that is not there */
 	ACTIVITY_MAPPED,     /* of these, a page of a file */
+	ACTIVITY_INTERRUPT,  /* handles an interrupt, which comes to any code alike */
 	ACTIVITY_ALLOCATE,   /* malloc, free and what stands for them */
 	ACTIVITY_RELEASE,    /* of these, those that give back */
 	ACTIVITY_COPY,       /* memcpy, memmove, and what a copy of an object allocates */

@@ -86,6 +86,7 @@ static const struct names table[] = {
 	                    "{built-in method _thread.start_new_thread}" },
 	{ ACTIVITY(FAULT), "asm_exc_page_fault|exc_page_fault|do_user_addr_fault|handle_mm_fault|"
 	                   "clear_page*|do_anonymous_page" },
+	{ ACTIVITY(INTERRUPT), "asm_sysvec_*|asm_common_interrupt" },
 	{ ACTIVITY(MAPPED), "filemap_fault|filemap_map_pages" },
 	{ ACTIVITY(ALLOCATE),
 	  "malloc|free|calloc|realloc|cfree|libc_malloc|libc_free|libc_calloc|libc_realloc|"

@@ -1291,16 +1291,18 @@ const struct rule rules_cpu[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .title = "kernel time",
-	  .formula = "CPU time in the kernel, without copies of data from and to it, as a "
-	             "share of the critical thread's time, or of all CPU time where that is more",
-	  .why = "This time goes to system calls, page faults and interrupts, not to the "
+	  .formula =
+	          "CPU time in the kernel, without copies of data from and to it and without "
+	          "interrupts, as a share of the critical thread's time, or of all CPU time where that is more",
+	  .why = "This time goes to system calls and page faults, not to the "
 	         "program's own code.",
 	  .advice = "Make fewer and larger system calls, and reuse memory instead of allocating "
 	            "it anew.",
 	  .source = "our choice",
 	  .measure = measure_sys,
 	  .doing = ACTIVITY(KERNEL),
-	  .not_doing = ACTIVITY(SPIN) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(COPY),
+	  .not_doing = ACTIVITY(SPIN) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(COPY) |
+	               ACTIVITY(INTERRUPT),
 	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "CPU-IMBALANCE",
 	  .subject = RULES_CPU,

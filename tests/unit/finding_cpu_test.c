@@ -1095,6 +1095,20 @@ Test(finding_cpu, a_quota_that_takes_nothing)
 }
 
 // Which call it is says what to do instead.
+// A busy machine takes a thread's CPU at the end of an interrupt: no other calls would change that.
+Test(finding_cpu, interrupts_are_not_what_a_program_asks_of_the_kernel)
+{
+	add(&f, 1, METRIC_ON_CPU, 400,
+	    "main a.c:3 > now a.c:8 > !asm_sysvec_apic_timer_interrupt@kernel > "
+	    "irqentry_exit_to_user_mode@kernel");
+	add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > now a.c:8");
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > now a.c:8 > do_syscall_64@kernel");
+	finish(1000, 2);
+	cleanup(findings) struct findings *found = look(NULL);
+	cr_expect_null(finding_of(found, "CPU-SYS"));
+	cr_expect_float_eq(answer_of_rule(found, "CPU-SYS")->value, 10, 0.1);
+}
+
 Test(finding_cpu, kernel_time_has_advice_by_what_is_called)
 {
 	static const struct {
