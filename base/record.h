@@ -333,16 +333,19 @@ _Static_assert(sizeof(struct record_free) == 24 + 8, "free");
 
 /*
  * What has come since the thread's last one: the sum over all records of a process is exact, also
- * for threads that wrote none. LIVE and PEAK are the process's at this time, with what a forked
- * child has got from its parent; off by some 0.2 % of the peak, or 64 KB a thread.
+ * for threads that wrote none, or where there are variances an estimate without bias. LIVE and PEAK
+ * are the process's at this time, with what a forked child has got from its parent; off by some
+ * 0.2 % of the peak, or 64 KB a thread.
  */
 struct record_memory {
 	struct record head;
 	uint64_t allocations, frees;
 	uint64_t allocated_bytes, freed_bytes; /* as malloc_usable_size() counts */
 	uint64_t live_bytes, peak_bytes;
+	uint64_t allocations_variance;
+	uint64_t bytes_variance; /* of allocated bytes: in square KB */
 };
-_Static_assert(sizeof(struct record_memory) == 24 + 48, "memory");
+_Static_assert(sizeof(struct record_memory) == 24 + 64, "memory");
 
 enum python_flags {
 	PYTHON_SAMPLES = 1 << 0, /* from now on the agent samples the process, and nobody else */

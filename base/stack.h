@@ -198,11 +198,13 @@ struct patch_event {
 	const char *name; /* "" for PATCH_MANY */
 };
 
-/* All allocations of a process, exact. */
+/* All allocations of a process. The variances are of what is estimated, as in struct record_memory;
+   0: all is exact. */
 struct memory_event {
 	uint32_t process;
 	uint64_t time_ns;
 	uint64_t allocations, frees, allocated_bytes, freed_bytes;
+	uint64_t allocations_variance, bytes_variance;
 };
 
 /* A process has begun, or has become another program by exec. */

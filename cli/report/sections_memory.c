@@ -223,6 +223,10 @@ struct section *section_sheet_memory_totals(struct report *r, struct error *err)
 		  FIELD(struct memory_rows, allocated_bytes) },
 		{ "freed_bytes", .type = CELL_BYTES, .at = { 0, 0, 1 },
 		  FIELD(struct memory_rows, freed_bytes) },
+		{ "allocations_margin", .type = CELL_COUNT, .at = { 0, 0, 1 },
+		  FIELD(struct memory_rows, allocations_margin) },
+		{ "allocated_margin_bytes", .type = CELL_BYTES, .at = { 0, 0, 1 },
+		  FIELD(struct memory_rows, allocated_margin_bytes) },
 		{ "peak_bytes", .type = CELL_BYTES, .at = { 0, 0, 1 },
 		  FIELD(struct memory_rows, peak_bytes) },
 		{ "peak_at_ns", .type = CELL_NS, .at = { 0, 0, 1 },
@@ -335,7 +339,29 @@ static void choose_columns(struct section *s, const struct memory *m)
 	}
 }
 
-// What is exact stands in words; the rows are estimates.
+// VALUE, a sum, with its margin, if it is an estimate.
+static const char *with_margin(struct report *r, const char *value, uint64_t margin, uint64_t sum)
+{
+	if (!margin || !sum)
+		return report_say(r, "%s", value);
+	return report_say(r, "about %s (\u00b1 %s %%)", value, format_percent(margin, sum).text);
+}
+
+static const char *allocated_words(struct report *r, const struct memory_rows *rows)
+{
+	return report_say(r, "%s in %s allocations",
+	                  with_margin(r, format_bytes(rows->allocated_bytes).text,
+	                              rows->allocated_margin_bytes, rows->allocated_bytes),
+	                  with_margin(r, format_count(rows->allocations).text,
+	                              rows->allocations_margin, rows->allocations));
+}
+
+static const char *about(const struct memory_rows *rows)
+{
+	return rows->allocations_margin ? "about " : "";
+}
+
+// Sums stand in words; the rows are estimates.
 static void note_sums(struct section *s, const struct memory *m)
 {
 	const struct memory_rows *rows = m->rows;
@@ -346,11 +372,11 @@ static void note_sums(struct section *s, const struct memory *m)
 	                          several ? "of the largest process " : "", format_bytes(peak).text)
 		     : "";
 
-	section_note(s, NOTE_SAY, true,
-	             "%s%s%s in %s allocations; live at most %s, after %s; %s never freed", rss,
-	             several ? "all processes: " : "", format_bytes(rows->allocated_bytes).text,
-	             format_count(rows->allocations).text, format_bytes(rows->peak_bytes).text,
-	             format_duration(rows->peak_ns).text, format_bytes(rows->end_bytes).text);
+	section_note(s, NOTE_SAY, true, "%s%s%s; live at most %s%s, after %s; %s%s never freed",
+	             rss, several ? "all processes: " : "", allocated_words(s->report, rows),
+	             about(rows), format_bytes(rows->peak_bytes).text,
+	             format_duration(rows->peak_ns).text, about(rows),
+	             format_bytes(rows->end_bytes).text);
 }
 
 // The same in one line, for a report of one screen.
@@ -363,10 +389,9 @@ static void note_brief(struct section *s, const struct memory_rows *rows)
 	                          several ? "of the largest process " : "", format_bytes(peak).text)
 		     : "";
 
-	section_note(s, NOTE_SAY, true, "%slive at most %s, after %s; %s in %s allocations", rss,
+	section_note(s, NOTE_SAY, true, "%slive at most %s%s, after %s; %s", rss, about(rows),
 	             format_bytes(rows->peak_bytes).text, format_duration(rows->peak_ns).text,
-	             format_bytes(rows->allocated_bytes).text,
-	             format_count(rows->allocations).text);
+	             allocated_words(s->report, rows));
 }
 
 // NULL on error.

@@ -18,9 +18,10 @@ static const char *const no_limit[] = { "none", NULL };
 
 enum exact {
 	EXACT_NONE,
-	EXACT_OPS
+	EXACT_OPS,
+	EXACT_MALLOC
 };
-static const char *const exact_what[] = { "none", "ops", NULL }; // enum exact
+static const char *const exact_what[] = { "none", "ops", "malloc", NULL }; // enum exact
 
 _Static_assert(TRACED_PATTERNS >= OPTION_LIST_MAX, "patterns of --trace");
 
@@ -108,10 +109,10 @@ static const struct option_spec no_ops = { .name = "no-ops",
 static const struct option_spec exact = {
 	.name = "exact",
 	.argument = "WHAT",
-	.kind = OPTION_CHOICE,
+	.kind = OPTION_LIST,
 	.offset = AT(exact),
-	.choices = exact_what,
-	.help = "ops: record every op of PyTorch and BLAS, whatever that costs (none)"
+	.help = "ops: record every op of PyTorch and BLAS, whatever that costs; malloc: count every "
+		"allocation (none)"
 };
 
 static const struct option_spec no_agent = {
@@ -245,6 +246,34 @@ static void make_groups(struct run_options *options, struct option_group *groups
 	groups[6].title = NULL;
 }
 
+// Which bit of ITEM's first word, whose end *ITEM is then behind; -1: no such one.
+static int exact_word(const char **item)
+{
+	size_t length = strcspn(*item, ",");
+	const char *word = *item;
+
+	*item += length + ((*item)[length] == ',');
+	for (int i = 0; exact_what[i]; i++)
+		if (strlen(exact_what[i]) == length && strncmp(word, exact_what[i], length) == 0)
+			return i;
+	return -1;
+}
+
+// OPTIONS->exact_bits of the lists that are given.
+static int parse_exact(struct run_options *options, struct error *err)
+{
+	for (size_t i = 0; i < options->exact.count; i++)
+		for (const char *rest = options->exact.items[i]; *rest;) {
+			int what = exact_word(&rest);
+			if (what < 0)
+				return error_set(err, 0,
+				                 "--exact: \"%.100s\" is none of none, ops, malloc",
+				                 options->exact.items[i]);
+			options->exact_bits |= what == EXACT_NONE ? 0 : 1u << what;
+		}
+	return 0;
+}
+
 // They travel as lines, in one variable of the environment.
 static int check_trace(const struct option_list *trace, struct error *err)
 {
@@ -316,6 +345,8 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	if (first < 0 || view_check(&options->view, err) < 0)
 		return -1;
 	options->argv = argv + first;
+	if (parse_exact(options, err) < 0)
+		return -1;
 	if (options->trace.count && options->no_agent)
 		return error_set(err, 0, "--trace needs the agent: it cannot go with --no-agent");
 	if (options->range && (options->no_agent || !run_options_ops(options)))
@@ -398,7 +429,8 @@ struct recording_options run_options_recording(const struct run_options *options
 		.ops = run_options_ops(options),
 		.malloc = run_options_malloc(options),
 		.waits = is_on(options, provider_get(OP_WAITS)),
-		.exact_ops = options->exact == EXACT_OPS,
+		.exact_ops = options->exact_bits & 1u << EXACT_OPS,
+		.exact_malloc = options->exact_bits & 1u << EXACT_MALLOC,
 		.count_calls = options->count_calls,
 		.gpu_lines = gpu && options->gpu_lines,
 		.gpu_graph_nodes = gpu && options->gpu_graph_nodes,

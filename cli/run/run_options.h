@@ -34,7 +34,8 @@ struct run_options {
 	                             */
 	bool gpu_lines, gpu_graph_nodes;
 	int gpu_callsites; /* enum recording_launches */
-	int exact;         /* enum exact */
+	struct option_list exact;
+	uint32_t exact_bits; /* 1 << enum exact */
 	bool count_calls;
 	struct option_list trace;
 	const char *output;      /* NULL: the last run's place; a pattern of cli/file_name.h */

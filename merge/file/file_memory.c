@@ -30,6 +30,8 @@ static const struct {
 	{ "frees", offsetof(struct allocations, frees) },
 	{ "allocated_bytes", offsetof(struct allocations, allocated_bytes) },
 	{ "freed_bytes", offsetof(struct allocations, freed_bytes) },
+	{ "allocations_variance", offsetof(struct allocations, allocations_variance) },
+	{ "allocated_bytes_variance", offsetof(struct allocations, bytes_variance) },
 	{ "peak_bytes", offsetof(struct allocations, peak_bytes) },
 	{ "peak_ns", offsetof(struct allocations, peak_ns) },
 	{ "untracked_bytes", offsetof(struct allocations, untracked_bytes) },

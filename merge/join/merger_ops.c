@@ -210,6 +210,8 @@ bool merger_add_memory(struct merger *m)
 	}
 	to->exact |= from->exact;
 	to->allocations += from->allocations;
+	to->allocations_variance += from->allocations_variance;
+	to->bytes_variance += from->bytes_variance;
 	to->frees += from->frees;
 	to->allocated_bytes += from->allocated_bytes;
 	to->freed_bytes += from->freed_bytes;

@@ -10,6 +10,7 @@
 #include "merge/table/allocations.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -265,12 +266,20 @@ static void judge_rows(const struct asking *a, struct memory_rows *rows)
 	}
 }
 
+// 1.96 standard deviations of what is estimated; UNIT is that of the deviation.
+static uint64_t margin_of(uint64_t variance, double unit)
+{
+	return (uint64_t)(1.96 * sqrt((double)variance) * unit + 0.5);
+}
+
 static void fill_totals(const struct allocations *m, struct memory_rows *rows)
 {
 	rows->allocations = m->allocations;
 	rows->frees = m->frees;
 	rows->allocated_bytes = m->allocated_bytes;
 	rows->freed_bytes = m->freed_bytes;
+	rows->allocations_margin = margin_of(m->allocations_variance, 1);
+	rows->allocated_margin_bytes = margin_of(m->bytes_variance, 1024);
 	rows->peak_bytes = m->peak_bytes;
 	rows->end_bytes = allocations_end_bytes(m);
 	rows->untracked_bytes = m->untracked_bytes;
@@ -281,7 +290,12 @@ void query_memory_doubts(const struct profile *p, struct memory_doubts *out)
 {
 	const struct allocations *m = profile_allocations(p);
 
-	*out = (struct memory_doubts){ .untracked_bytes = m->untracked_bytes, .lost = m->lost };
+	*out = (struct memory_doubts){
+		.allocations = m->allocations,
+		.allocations_margin = margin_of(m->allocations_variance, 1),
+		.untracked_bytes = m->untracked_bytes,
+		.lost = m->lost,
+	};
 	for (uint32_t i = 0; i < m->site_count; i++) {
 		out->sampled_bytes += m->sites[i].allocated_bytes;
 		out->samples += m->sites[i].samples;

@@ -158,7 +158,9 @@ struct memory_rows {
 	struct memory_row *rows;
 	size_t count;
 	struct strings *texts; /* what the rows say and the profile does not hold */
-	uint64_t allocations, frees, allocated_bytes, freed_bytes; /* exact */
+	uint64_t allocations, frees, allocated_bytes, freed_bytes;
+	/* Half of their 95 % intervals; 0: exact. */
+	uint64_t allocations_margin, allocated_margin_bytes;
 	uint64_t peak_bytes, peak_ns; /* most bytes that were live, and when since the start */
 	uint64_t end_bytes; /* live at the end, of what each process has allocated itself */
 	uint64_t samples;
@@ -169,6 +171,7 @@ struct memory_rows {
 
 /* What is not known of memory; all by samples. */
 struct memory_doubts {
+	uint64_t allocations, allocations_margin; /* 0: all were counted */
 	uint64_t sampled_bytes, untracked_bytes;
 	uint64_t samples, lost;
 };

@@ -7,6 +7,7 @@
 #include "base/record.h"
 #include "base/rung.h"
 #include "merge/profile/profile.h"
+#include "merge/query/query_ops.h"
 #include "merge/record/recorded.h"
 #include "merge/record/recording.h"
 #include "merge/record/traced.h"
@@ -249,6 +250,22 @@ static void note_thinned(struct notes *n, const struct notes_facts *f)
 		          whose, f->options->budget_percent);
 }
 
+static void note_thinned_allocations(struct notes *n, const struct notes_facts *f)
+{
+	struct memory_doubts doubts;
+
+	query_memory_doubts(f->profile, &doubts);
+	if (doubts.allocations_margin)
+		notes_add(
+			n,
+			"allocations counted in part: counting each would cost more than a quarter "
+			"of the overhead budget (%g %%). The number of calls (about %s, ± %s %%), "
+			"bytes and live bytes are estimates (±: 95 %% interval); --exact malloc "
+			"counts all",
+			f->options->budget_percent, format_count(doubts.allocations).text,
+			format_percent(doubts.allocations_margin, doubts.allocations).text);
+}
+
 void notes_at_end(struct notes *n, const struct notes_facts *f)
 {
 	uint64_t lost = f->status->lost_ops;
@@ -274,6 +291,7 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	note_gates(n, f);
 	note_parts(n, f);
 	note_thinned(n, f);
+	note_thinned_allocations(n, f);
 	if (f->traced)
 		note_trace(n, f);
 	note_others(n, f);

@@ -136,6 +136,12 @@ static uint32_t ops_allowed(double budget_percent)
 	return (uint32_t)(budget_percent / 2 * 1e4);
 }
 
+// What counting allocations may take, the same: a quarter.
+static uint32_t malloc_allowed(double budget_percent)
+{
+	return (uint32_t)(budget_percent / 4 * 1e4);
+}
+
 static bool wants_ops(const struct recording_options *options)
 {
 	return options->ops || options->malloc || options->waits;
@@ -209,6 +215,8 @@ static int open_session(struct recording *r, struct error *err)
 		.stack_bytes = options->stack_bytes,
 		.ops = options->ops,
 		.ops_allowed = options->exact_ops ? 0 : ops_allowed(options->budget_percent),
+		.malloc_allowed =
+			options->exact_malloc ? 0 : malloc_allowed(options->budget_percent),
 		.malloc_bytes = options->malloc ? MALLOC_BYTES : 0,
 		.waits = options->waits,
 		.count_calls = options->count_calls,

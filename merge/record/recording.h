@@ -61,8 +61,9 @@ struct recording_options {
 
 	/* The agent, and what it records. */
 	bool agent;
-	uint32_t ops;   /* providers: bits 1 << enum op_provider */
-	bool exact_ops; /* all ops are recorded, whatever that costs */
+	uint32_t ops;      /* providers: bits 1 << enum op_provider */
+	bool exact_ops;    /* all ops are recorded, whatever that costs */
+	bool exact_malloc; /* the same for allocations: all are counted */
 	bool malloc, waits, count_calls;
 	bool gpu_lines, gpu_graph_nodes;
 	enum recording_launches launches;

@@ -282,6 +282,8 @@ void allocations_count(struct allocations *a, uint32_t process, const struct mem
 	a->frees += event->frees;
 	a->allocated_bytes += event->allocated_bytes;
 	a->freed_bytes += event->freed_bytes;
+	a->allocations_variance += event->allocations_variance;
+	a->bytes_variance += event->bytes_variance;
 	if (!p) {
 		a->end_bytes = add_net(a->end_bytes, net);
 		return;

@@ -54,6 +54,7 @@ struct allocations {
 
 	bool exact; /* processes have counted */
 	uint64_t allocations, frees, allocated_bytes, freed_bytes;
+	uint64_t allocations_variance, bytes_variance; /* of estimates: see struct memory_event */
 	uint64_t live_bytes; /* of all processes; by samples unless it is exact */
 	int64_t end_bytes;   /* live in processes at their end, and what they have told since */
 	uint64_t peak_bytes, peak_ns;

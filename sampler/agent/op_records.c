@@ -325,6 +325,8 @@ static bool take_memory(const struct record_memory *memory, struct event *event)
 		.frees = memory->frees,
 		.allocated_bytes = memory->allocated_bytes,
 		.freed_bytes = memory->freed_bytes,
+		.allocations_variance = memory->allocations_variance,
+		.bytes_variance = memory->bytes_variance,
 	};
 	return true;
 }

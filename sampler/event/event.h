@@ -95,6 +95,7 @@ struct event_alloc {
 
 struct event_memory {
 	uint64_t allocations, frees, allocated_bytes, freed_bytes;
+	uint64_t allocations_variance, bytes_variance; /* see struct record_memory */
 };
 
 /* See struct record_patch. */

@@ -109,6 +109,8 @@ void tracker_on_memory(struct tracker *t, const struct event *event)
 		.frees = event->memory.frees,
 		.allocated_bytes = event->memory.allocated_bytes,
 		.freed_bytes = event->memory.freed_bytes,
+		.allocations_variance = event->memory.allocations_variance,
+		.bytes_variance = event->memory.bytes_variance,
 	};
 	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_MEMORY, .memory = &memory });
 }

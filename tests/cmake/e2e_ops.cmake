@@ -34,6 +34,11 @@ if(OPENBLAS_FOUND)
   target_link_libraries(target_ops_openblas PRIVATE pthread PkgConfig::OPENBLAS)
 endif()
 
+add_executable(target_blocks targets/blocks.c)
+set_target_properties(target_blocks PROPERTIES OUTPUT_NAME blocks
+  RUNTIME_OUTPUT_DIRECTORY ${TARGETS_DIR})
+target_compile_options(target_blocks PRIVATE -Wall -Wextra -g -O2)
+
 add_executable(target_maps targets/maps.c)
 ops_flags(target_maps)
 set_target_properties(target_maps PROPERTIES OUTPUT_NAME maps)

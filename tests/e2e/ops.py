@@ -8,6 +8,7 @@ twice more.
 """
 import csv
 import io
+import json
 import os
 import re
 import sqlite3
@@ -294,6 +295,43 @@ class Memory(Case):
                          env={**self.environment(), "LC_ALL": "C"}).stdout.decode()
         line = next(line for line in text.splitlines() if line.startswith("  allocated   "))
         self.assertRegex(line, r"[=+*#]{10}.* peak 6[4-6] MB at ")
+
+    def blocks(self, count, *options):
+        """What the program says of its blocks, and what the report does."""
+        done = self.profile_run([target("blocks"), str(count)], "--sort=mem", *options)
+        self.assertEqual(done.status, 0, done.err)
+        totals = json.loads(self.verb("report", "--export=json=-", done.profile).stdout)
+        return done.report, [int(word) for word in done.out.split()], totals["tables"]["memory_totals"][0]
+
+    LIBC = 100  # allocations of libc's own
+
+    def test_counted_in_part(self):
+        report, (allocations, allocated, live), totals = self.blocks(40000000)
+        self.assertGreater(totals["allocations_margin"], 0)
+        errors = 5 / 1.96  # standard errors: no more but once in a million runs
+        self.assertLess(abs(totals["allocations"] - allocations),
+                        errors * totals["allocations_margin"] + self.LIBC)
+        self.assertLess(abs(totals["allocated_bytes"] - allocated),
+                        errors * totals["allocated_margin_bytes"] + self.MB)
+        self.assertLess(totals["allocations_margin"], 0.1 * allocations)
+        # What was there before stays as exact as it was, but for a few samples.
+        self.assertLess(abs(totals["end_bytes"] - live), 4 * self.MB)
+        self.assertIn("allocations counted in part: ", " ".join(report.split()))
+        self.assertRegex(report, r"about [\d.]+ GB \(± [\d.]+ %\) in\s+about [\d,]+ \(± [\d.]+ %\)")
+
+    def test_counted_one_by_one(self):
+        for count, options in ((40000000, ("--exact", "ops,malloc")), (40000000, ("--budget", "none")),
+                               (100000, ())):
+            with self.subTest(count=count, options=options):
+                report, (allocations, _, _), totals = self.blocks(count, *options)
+                self.assertLessEqual(abs(totals["allocations"] - allocations), self.LIBC)
+                self.assertEqual(totals["allocations_margin"], 0)
+                self.assertNotIn("counted in part", " ".join(report.split()))
+
+    def test_what_may_be_exact(self):
+        done = self.verb("--exact=malloc,all", target("blocks"))
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b'"malloc,all" is none of none, ops, malloc', done.stderr)
 
 
 class Options(Ops):

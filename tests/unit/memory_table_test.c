@@ -7,15 +7,42 @@
 
 static struct memory_table table;
 
+static bool add(uint64_t address)
+{
+	return memory_table_add(&table, address, (struct memory_block){ 1, true });
+}
+
+static bool removes(uint64_t address)
+{
+	return memory_table_remove(&table, address).calls > 0;
+}
+
+Test(memory_table, what_a_block_stands_for_comes_back)
+{
+	cr_assert(memory_table_add(&table, 80, (struct memory_block){ 7.5f, true }));
+	cr_assert(memory_table_add(&table, 96, (struct memory_block){ 2, false }));
+	cr_assert(memory_table_add(&table, 112, (struct memory_block){ 3, true }));
+	cr_assert(memory_table_add(&table, 112, (struct memory_block){ 4, false }));
+	cr_expect(eq(u32, table.used, 3));
+	struct memory_block told = memory_table_remove(&table, 80);
+	struct memory_block kept = memory_table_remove(&table, 96);
+	struct memory_block again = memory_table_remove(&table, 112);
+	cr_expect(told.calls == 7.5f && told.told);
+	cr_expect(kept.calls == 2 && !kept.told);
+	cr_expect(again.calls == 4 && !again.told);
+	cr_expect(memory_table_remove(&table, 80).calls == 0);
+	cr_expect(eq(u32, table.used, 0));
+}
+
 Test(memory_table, what_is_added_is_there_until_it_is_removed)
 {
 	for (uint64_t a = 4096; a < 4096 + 2000 * 72; a += 72)
-		cr_expect(memory_table_add(&table, a));
+		cr_expect(add(a));
 	for (uint64_t a = 4096; a < 4096 + 2000 * 72; a += 72) {
 		cr_expect(memory_table_may_hold(&table, a));
-		cr_expect(not(memory_table_remove(&table, a + 8)));
-		cr_expect(memory_table_remove(&table, a));
-		cr_expect(not(memory_table_remove(&table, a)));
+		cr_expect(not(removes(a + 8)));
+		cr_expect(removes(a));
+		cr_expect(not(removes(a)));
 	}
 	for (uint64_t a = 4096; a < 4096 + 2000 * 72; a += 72)
 		cr_expect(not(memory_table_may_hold(&table, a)));
@@ -23,9 +50,9 @@ Test(memory_table, what_is_added_is_there_until_it_is_removed)
 
 Test(memory_table, what_is_added_twice_is_there_once)
 {
-	cr_expect(memory_table_add(&table, 5008));
-	cr_expect(memory_table_add(&table, 5008));
-	cr_expect(memory_table_remove(&table, 5008));
+	cr_expect(add(5008));
+	cr_expect(add(5008));
+	cr_expect(removes(5008));
 	cr_expect(not(memory_table_may_hold(&table, 5008)));
 }
 
@@ -34,15 +61,15 @@ Test(memory_table, a_full_table_refuses_and_goes_on)
 	uint64_t added = 0;
 
 	for (uint64_t i = 1; i <= 2 * TABLE_LINES * TABLE_LINE; i++)
-		added += memory_table_add(&table, i << 13);
+		added += add(i << 13);
 	cr_expect(ge(u64, added, TABLE_LINES * TABLE_LINE / 2));
 	cr_expect(le(u64, added, TABLE_LINES * TABLE_LINE));
 	for (uint64_t i = 1; i <= 2 * TABLE_LINES * TABLE_LINE; i++)
-		added -= memory_table_remove(&table, i << 13);
+		added -= removes(i << 13);
 	cr_expect(eq(u64, added, 0));
 	for (size_t i = 0; i < TABLE_COUNTS; i++)
 		cr_expect(eq(u8, table.counts[i], 0));
-	cr_expect(memory_table_add(&table, 1 << 13));
+	cr_expect(add(1 << 13));
 }
 
 Test(memory_table, a_page_has_a_limit)
@@ -50,10 +77,10 @@ Test(memory_table, a_page_has_a_limit)
 	uint64_t added = 0;
 
 	for (uint64_t i = 0; i < 256; i++)
-		added += memory_table_add(&table, 8192 + i * 16);
+		added += add(8192 + i * 16);
 	cr_expect(eq(u64, added, TABLE_COUNT_MAX));
 	for (uint64_t i = 0; i < 256; i++)
-		added -= memory_table_remove(&table, 8192 + i * 16);
+		added -= removes(8192 + i * 16);
 	cr_expect(eq(u64, added, 0));
 	cr_expect(not(memory_table_may_hold(&table, 8192)));
 }
@@ -66,9 +93,8 @@ static void *come_and_go(void *argument)
 
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		uint64_t address = base + i % 50 * 4096;
-		if (memory_table_add(&table, address))
-			lost += !memory_table_may_hold(&table, address) ||
-			        !memory_table_remove(&table, address);
+		if (add(address))
+			lost += !memory_table_may_hold(&table, address) || !removes(address);
 	}
 	return (void *)(uintptr_t)lost;
 }

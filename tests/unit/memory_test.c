@@ -8,6 +8,7 @@
 #include "tracer/reader/reader.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -486,4 +487,117 @@ Test(memory, a_process_that_allocates_fast_keeps_to_its_budget)
 	cr_expect(lt(u64, told.samples, count / 2));
 	cr_expect(gt(u64, told.samples, POISSON_BUDGET));
 	cr_expect(gt(u32, most, 0));
+}
+
+// Counting in part.
+
+#define PART_RUNS  200
+#define PART_CALLS 60000
+#define PART_KEPT  512
+
+enum part_sum {
+	PART_ALLOCATIONS,
+	PART_ALLOCATED,
+	PART_FREES,
+	PART_FREED,
+	PART_LIVE,
+	PART_SUMS
+};
+
+static void begin_in_part(void)
+{
+	memset(&memory, 0, sizeof(memory));
+	op_memory = NULL;
+	memory_left = 0;
+	memory_way = MEMORY_IN_PART;
+}
+
+static void allocate_in_part(uint64_t address, size_t asked, size_t bytes)
+{
+	if (!memory_passes(asked))
+		memory_allocated_in_part(at(address), asked, bytes);
+}
+
+// A program whose blocks live for different times, and the difference of what is said of it.
+static void run_in_part(double off[PART_SUMS])
+{
+	static const size_t sizes[] = { 24, 24, 1000, 24, 200, 24, 24, 5000 };
+	static uint64_t kept[PART_KEPT], kept_bytes[PART_KEPT];
+	double truth[PART_SUMS] = { 0 };
+
+	memset(kept, 0, sizeof(kept));
+	for (uint64_t i = 0; i < PART_CALLS; i++) {
+		size_t bytes = i % 2000 == 7 ? 300000 : sizes[i % 8];
+		uint64_t slot = i * i % PART_KEPT, address = (i + 1) * 48;
+		if (kept[slot]) {
+			memory_freed_in_part(at(kept[slot]), kept_bytes[slot]);
+			truth[PART_FREES]++;
+			truth[PART_FREED] += (double)kept_bytes[slot];
+		}
+		allocate_in_part(address, bytes - 8, bytes);
+		kept[slot] = address;
+		kept_bytes[slot] = bytes;
+		truth[PART_ALLOCATIONS]++;
+		truth[PART_ALLOCATED] += (double)bytes;
+	}
+	truth[PART_LIVE] = truth[PART_ALLOCATED] - truth[PART_FREED];
+	off[PART_ALLOCATIONS] = (double)op_memory->allocations - truth[PART_ALLOCATIONS];
+	off[PART_ALLOCATED] = (double)op_memory->allocated_bytes - truth[PART_ALLOCATED];
+	off[PART_FREES] = (double)op_memory->frees - truth[PART_FREES];
+	off[PART_FREED] = (double)op_memory->freed_bytes - truth[PART_FREED];
+	off[PART_LIVE] = (double)op_memory->allocated_bytes - (double)op_memory->freed_bytes -
+	                 truth[PART_LIVE];
+}
+
+Test(memory, what_is_counted_in_part_is_without_bias_and_its_interval_covers)
+{
+	double sum[PART_SUMS] = { 0 }, squares[PART_SUMS] = { 0 };
+	int covered[2] = { 0 };
+
+	for (int run = 0; run < PART_RUNS; run++) {
+		double off[PART_SUMS];
+		begin_in_part();
+		run_in_part(off);
+		for (int i = 0; i < PART_SUMS; i++) {
+			sum[i] += off[i];
+			squares[i] += off[i] * off[i];
+		}
+		covered[0] += fabs(off[PART_ALLOCATIONS]) <=
+		              1.96 * sqrt((double)op_memory->allocations_variance);
+		covered[1] += fabs(off[PART_ALLOCATED]) <=
+		              1.96 * 1024 * sqrt((double)op_memory->bytes_variance);
+		read_of(0);
+	}
+	for (int i = 0; i < PART_SUMS; i++) {
+		double mean = sum[i] / PART_RUNS;
+		double error = sqrt((squares[i] / PART_RUNS - mean * mean) / PART_RUNS);
+		cr_expect(gt(dbl, error, 0), "sum %d", i);
+		cr_expect(lt(dbl, fabs(mean), 4 * error), "sum %d: off by %.1f, +- %.1f", i, mean,
+		          error);
+	}
+	// 95 %, less 4 standard deviations of so many runs.
+	cr_expect(ge(int, covered[0], PART_RUNS * 89 / 100));
+	cr_expect(ge(int, covered[1], PART_RUNS * 89 / 100));
+}
+
+Test(memory, in_part_most_calls_pass_and_a_sampled_block_is_known_when_it_is_freed)
+{
+	uint64_t hits = 0;
+
+	begin_in_part();
+	for (uint64_t i = 1; i <= 100000; i++) {
+		bool passes = memory_passes(48);
+		hits += !passes;
+		if (!passes)
+			memory_allocated_in_part(at(i * 64), 48, 56);
+		if (!passes && i > 1)
+			cr_expect(memory_table_may_hold(&memory.sampled, i * 64));
+	}
+	cr_expect(lt(u64, hits, 300)); // 98 in the mean
+	uint64_t live = op_memory->allocated_bytes;
+	cr_expect(gt(u64, live, 0));
+	for (uint64_t i = 1; i <= 100000; i++)
+		memory_freed_in_part(at(i * 64), 56);
+	cr_expect(eq(u64, op_memory->freed_bytes, live));
+	cr_expect(eq(u32, memory.sampled.used, 0));
 }

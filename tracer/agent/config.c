@@ -42,6 +42,7 @@ struct config config_parse(const char *text)
 		.ops_allowed = clamp(number(text, "opshare=", 0), 0, 1000000),
 		.count_calls = number(text, "calls=", 0) != 0,
 		.waits = number(text, "waits=", 0) != 0,
+		.malloc_allowed = clamp(number(text, "mallocshare=", 0), 0, 1000000),
 		.malloc_bytes = clamp(number(text, "malloc=", 0), 0, 1u << 30),
 		.gpu = clamp(number(text, "gpu=", 0), 0, UINT32_MAX),
 		.launches = clamp(number(text, "launches=", PROTOCOL_LAUNCHES_SAMPLED),

@@ -19,16 +19,18 @@ struct config {
 	uint32_t frequency_hz; /* 0: no samples are taken here */
 	uint32_t stack_bytes;  /* a multiple of 8 */
 	bool kernel_only; /* another samples user code: only what ticks in the kernel is reported */
-	uint32_t python_hz;    /* processes with a Python interpreter sample themselves; 0: not for
-	                          that */
-	uint32_t ops;          /* providers that are on: bits 1 << enum op_provider */
-	uint32_t ops_allowed;  /* millionths of the program's time that recording ops may take where
-	                          they can be thinned; 0: all are recorded */
-	bool count_calls;      /* of Python functions */
-	bool waits;            /* for locks and other threads */
-	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
-	uint32_t gpu;          /* enum protocol_gpu */
-	uint32_t launches;     /* enum protocol_launches */
+	uint32_t python_hz;   /* processes with a Python interpreter sample themselves; 0: not for
+	                         that */
+	uint32_t ops;         /* providers that are on: bits 1 << enum op_provider */
+	uint32_t ops_allowed; /* millionths of the program's time that recording ops may take where
+	                         they can be thinned; 0: all are recorded */
+	bool count_calls;     /* of Python functions */
+	bool waits;           /* for locks and other threads */
+	uint32_t malloc_allowed; /* millionths of a thread's CPU time that counting allocations may
+	                            take; 0: each is counted */
+	uint32_t malloc_bytes;  /* of allocations for each that is sampled; 0: none are looked at */
+	uint32_t gpu;           /* enum protocol_gpu */
+	uint32_t launches;      /* enum protocol_launches */
 	uint32_t pid_namespace; /* the collector's: its inode; 0: unknown */
 	uint32_t filters;       /* of system calls that it is under */
 };

@@ -432,13 +432,15 @@ void session_config(const struct session *s, char *text, size_t size)
 	struct namespaces own;
 
 	namespaces_read(&own);
-	snprintf(text, size,
-	         "hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,opshare=%u,malloc=%u,calls=%d,gpu=%u,"
-	         "launches=%u,waits=%d,pidns=%u,filters=%u",
-	         s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
-	         s->options.python_hz, s->options.ops, s->options.ops_allowed,
-	         s->options.malloc_bytes, s->options.count_calls, s->options.gpu,
-	         s->options.launches, s->options.waits, own.pid, namespaces_read_filters());
+	snprintf(
+		text, size,
+		"hz=%u,stack=%u,kernel=%d,python=%u,ops=%u,opshare=%u,mallocshare=%u,malloc=%u,calls=%d,gpu=%u,"
+		"launches=%u,waits=%d,pidns=%u,filters=%u",
+		s->options.frequency_hz, s->options.stack_bytes, s->options.kernel_only,
+		s->options.python_hz, s->options.ops, s->options.ops_allowed,
+		s->options.malloc_allowed, s->options.malloc_bytes, s->options.count_calls,
+		s->options.gpu, s->options.launches, s->options.waits, own.pid,
+		namespaces_read_filters());
 }
 
 int session_export(const struct session *s, struct error *err)

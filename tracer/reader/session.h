@@ -30,7 +30,8 @@ struct session_options {
 	bool count_calls;     /* of Python functions */
 	const char *const *trace; /* patterns (tracer/agent/trace/pattern.h); borrowed for good */
 	size_t trace_count;
-	bool waits;            /* for locks and other threads */
+	bool waits; /* for locks and other threads */
+	uint32_t malloc_allowed;
 	uint32_t malloc_bytes; /* of allocations for each that is sampled; 0: none are looked at */
 	uint32_t gpu;          /* enum protocol_gpu of tracer/protocol.h */
 	uint32_t launches;     /* the same: enum protocol_launches */

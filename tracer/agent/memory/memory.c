@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_WIPEONFORK
@@ -25,6 +26,8 @@
 #define STACK_LEAST 1024 // bytes, some 300 of which are our own frames
 
 struct memory memory;
+uint8_t memory_way;
+__thread uint64_t memory_left __attribute__((tls_model("initial-exec")));
 
 static struct agent *agent; // NULL: nothing is looked at
 static bool wiped;          // by the kernel, in each child
@@ -37,6 +40,7 @@ void memory_start(struct agent *a)
 
 void memory_fork(void)
 {
+	memory_left = 0;
 	if (wiped)
 		return; // and perhaps used again
 	memset(&memory, 0, offsetof(struct memory, threads));
@@ -121,6 +125,8 @@ static void fill_totals(struct record_memory *record, const struct op_memory *pa
 	record->freed_bytes = part->freed_bytes;
 	record->live_bytes = positive(memory_slots_settle());
 	record->peak_bytes = positive(memory_slots_peak());
+	record->allocations_variance = part->allocations_variance;
+	record->bytes_variance = part->bytes_variance;
 }
 
 static bool write_totals(struct lane *lane, const struct op_memory *part)
@@ -145,6 +151,7 @@ static void tell(struct memory_thread *t, struct lane *lane)
 		t->told = t->totals;
 	else
 		memory_slots_add(&memory.extra, &extra);
+	t->told_ns = clock_now_ns();
 	t->tell_at =
 		t->totals.allocated_bytes + t->totals.freed_bytes + TELL_MEANS * t->poisson.mean;
 }
@@ -201,17 +208,21 @@ static size_t stack_room(struct lane *lane)
 	return stack;
 }
 
-static void write_sample(struct lane *lane, uint64_t address, uint64_t bytes, uint64_t weight)
+// CALLS: that the allocation stands for, in the totals.
+static void write_sample(struct lane *lane, uint64_t address, uint64_t bytes, uint64_t weight,
+                         double calls)
 {
 	const struct python_chain *python = find_python(lane);
-	bool tracked = memory_table_add(&memory.sampled, address);
+	struct memory_block block = { .calls = (float)calls, .told = true };
+	bool tracked = memory_table_add(&memory.sampled, address, block);
 	size_t stack = stack_room(lane);
 	struct record_alloc *record =
 		reserve(lane, RECORD_ALLOC, sizeof(*record) + stack + python_bytes(python));
 
 	if (!record) {
+		block.told = false;
 		if (tracked)
-			memory_table_remove(&memory.sampled, address);
+			memory_table_add(&memory.sampled, address, block);
 		return;
 	}
 	record->head.flags = tracked ? 0 : ALLOC_UNTRACKED;
@@ -229,7 +240,7 @@ static void sample(struct memory_thread *t, const void *p, size_t bytes)
 	if (lane) {
 		memory_slots_publish(t);
 		write_sample(lane, (uint64_t)(uintptr_t)p, bytes,
-		             poisson_weight(&t->poisson, bytes));
+		             poisson_weight(&t->poisson, bytes), poisson_calls(&t->poisson, bytes));
 		tell(t, lane);
 		poisson_spend(&memory.budget, clock_now_ns());
 		op_give_lane();
@@ -263,6 +274,32 @@ static void look_at_clock(struct memory_thread *t)
 		tell_alone(t);
 }
 
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec t = { 0, 0 };
+	int error = errno;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	errno = error;
+	return (uint64_t)t.tv_sec * NS_PER_SEC + (uint64_t)t.tv_nsec;
+}
+
+// Whether counting T's calls has taken more than it may, all in all: a short storm costs little.
+static void judge(struct memory_thread *t)
+{
+	uint64_t calls = t->totals.allocations + t->totals.frees;
+
+	if (!agent->config.malloc_allowed || calls < MEMORY_CALLS_FIRST ||
+	    calls - t->judged_calls < MEMORY_CALLS_FIRST / 16)
+		return;
+	t->judged_calls = calls;
+	double most = agent->config.malloc_allowed / 1e6 * (double)thread_cpu_ns();
+	uint8_t directly = MEMORY_DIRECTLY;
+	if ((double)(calls - MEMORY_CALLS_FIRST) * MEMORY_CALL_NS > most)
+		__atomic_compare_exchange_n(&memory_way, &directly, MEMORY_IN_PART, false,
+		                            __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 static __attribute__((noinline)) void look_closely(struct memory_thread *t, const void *p,
                                                    size_t bytes, bool hit)
 {
@@ -273,6 +310,8 @@ static __attribute__((noinline)) void look_closely(struct memory_thread *t, cons
 		tell_alone(t);
 	if (t->shift && t->looks % LOOKS == 0)
 		look_at_clock(t);
+	if (t->looks % LOOKS == 0)
+		judge(t);
 	// The chance of what is to come does not hang on how long it has not come.
 	if (hit || t->shift != __atomic_load_n(&memory.budget.shift, __ATOMIC_RELAXED))
 		draw(t);
@@ -339,22 +378,160 @@ void memory_look_free(size_t bytes)
 		begin_with((struct op_memory){ .frees = 1, .freed_bytes = bytes }, NULL, 0);
 }
 
+static void write_free(uint64_t address)
+{
+	struct lane *lane = op_take_lane();
+	struct record_free *record = lane ? reserve(lane, RECORD_FREE, sizeof(*record)) : NULL;
+
+	if (record) {
+		record->address = address;
+		lane_commit(lane, &record->head, sizeof(*record));
+	}
+	if (lane)
+		op_give_lane();
+}
+
 void memory_free_sampled(const void *p)
 {
 	uint64_t address = (uint64_t)(uintptr_t)p;
 	int error = errno;
 
-	if (memory_table_remove(&memory.sampled, address)) {
-		struct lane *lane = op_take_lane();
-		struct record_free *record =
-			lane ? reserve(lane, RECORD_FREE, sizeof(*record)) : NULL;
-		if (record) {
-			record->address = address;
-			lane_commit(lane, &record->head, sizeof(*record));
-		}
-		if (lane)
-			op_give_lane();
+	if (memory_table_remove(&memory.sampled, address).told)
+		write_free(address);
+	errno = error;
+}
+
+// In part.
+
+// The mean between hits is that of samples, and longer where more are alive than the table holds
+// well.
+static void draw_part(struct memory_thread *t)
+{
+	uint32_t used = __atomic_load_n(&memory.sampled.used, __ATOMIC_RELAXED);
+
+	if (!t->part.mean)
+		poisson_start(&t->part, t->poisson.state, 0);
+	t->part.mean = (uint64_t)agent->config.malloc_bytes << used / TABLE_EASY;
+	memory_left = poisson_distance(&t->part);
+}
+
+// Of CALLS the whole ones; the rest is for the next time.
+static uint64_t whole(double *rest, double calls)
+{
+	uint64_t all = (uint64_t)(*rest += calls);
+
+	*rest -= (double)all;
+	return all;
+}
+
+static struct op_memory stands_for(double calls, size_t bytes)
+{
+	double all = calls * (double)bytes;
+
+	return (struct op_memory){
+		.allocated_bytes = (uint64_t)(all + 0.5),
+		.allocations_variance = (uint64_t)(calls * (calls - 1) + 0.5),
+		.bytes_variance = (uint64_t)(all * (all - (double)bytes) / (1024 * 1024) + 0.5),
+	};
+}
+
+// The process is told of live bytes, and the collector, if it is time.
+static void tell_in_part(struct memory_thread *t)
+{
+	memory_slots_publish_if_due(t);
+	if (clock_now_ns() - t->told_ns >= TELL_NS)
+		tell_alone(t);
+	set_marks(t);
+}
+
+static void take_hit(struct memory_thread *t, const void *p, size_t asked, size_t bytes)
+{
+	uint64_t address = (uint64_t)(uintptr_t)p;
+	uint32_t shift = __atomic_load_n(&memory.budget.shift, __ATOMIC_RELAXED);
+	double calls = poisson_calls(&t->part, asked + MEMORY_BLOCK_BYTES);
+	struct op_memory hit = stands_for(calls, bytes);
+	struct lane *lane = poisson_takes(&t->part, shift) ? op_take_lane() : NULL;
+
+	hit.allocations = whole(&t->rest_allocations, calls);
+	memory_slots_add(&t->totals, &hit);
+	t->sample_at += hit.allocated_bytes; // what is counted exactly is sampled as before
+	if (lane) {
+		write_sample(lane, address, bytes, hit.allocated_bytes << shift, calls);
+		poisson_spend(&memory.budget, clock_now_ns());
+		op_give_lane();
+	} else {
+		memory_table_add(&memory.sampled, address,
+		                 (struct memory_block){ .calls = (float)calls });
+		poisson_rest(&memory.budget, clock_now_ns());
 	}
+	draw_part(t);
+	tell_in_part(t);
+}
+
+// A new thread's first distance begins with this allocation.
+static void take_in_part(struct memory_thread *t, const void *p, size_t asked, size_t bytes)
+{
+	if (!t->part.mean) {
+		draw_part(t);
+		if (memory_passes(asked))
+			return;
+	}
+	take_hit(t, p, asked, bytes);
+}
+
+// The calling thread's slot, if it is not in the middle of a look.
+static struct memory_thread *begin_look(void)
+{
+	struct memory_thread *t = (struct memory_thread *)op_memory;
+
+	if (!is_known(t))
+		t = find_thread(&(struct op_memory){ 0 });
+	if (!t || t->looking)
+		return NULL;
+	t->looking = true;
+	__asm__ volatile("" ::: "memory");
+	return t;
+}
+
+static void end_look(struct memory_thread *t)
+{
+	__asm__ volatile("" ::: "memory");
+	t->looking = false;
+}
+
+void memory_allocated_in_part(const void *p, size_t asked, size_t bytes)
+{
+	int error = errno;
+	struct memory_thread *t = begin_look();
+
+	if (t) {
+		take_in_part(t, p, asked, bytes);
+		end_look(t);
+	} else if (!op_memory) {
+		memory_slots_do_without(
+			&(struct op_memory){ .allocations = 1, .allocated_bytes = bytes });
+	}
+	errno = error;
+}
+
+void memory_freed_in_part(const void *p, size_t bytes)
+{
+	uint64_t address = (uint64_t)(uintptr_t)p;
+
+	if (!memory_table_may_hold(&memory.sampled, address))
+		return;
+	int error = errno;
+	struct memory_block block = memory_table_remove(&memory.sampled, address);
+	struct memory_thread *t = block.calls > 0 ? begin_look() : NULL;
+
+	if (t) {
+		t->totals.frees += whole(&t->rest_frees, (double)block.calls);
+		t->totals.freed_bytes += stands_for((double)block.calls, bytes).allocated_bytes;
+		tell_in_part(t);
+		end_look(t);
+	}
+	if (block.told)
+		write_free(address);
 	errno = error;
 }
 

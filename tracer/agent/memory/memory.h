@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the process allocates: exact totals, and samples of where.
+ * What the process allocates: totals, exact for as long as that is cheap, and samples of where.
  *
  * Bytes are what the allocator makes of a request, malloc_usable_size(), on
  * allocation and on free alike, so that live = allocated - freed. Each thread
@@ -10,6 +10,16 @@
  *	free:     count, and past a mark:  look ─┤
  *	                                         ├─ RECORD_MEMORY, every so many bytes
  *	                                         └─ RECORD_ALLOC, if this one is hit
+ *
+ * Where counting each call takes more of the CPU time than it may, the allocator's calls are
+ *counted in part from then on (MEMORY_IN_PART). Of each byte that is asked for the chance to be hit
+ *is the same; an allocation one of whose bytes is hit is counted for as many as it stands for (see
+ * memory_poisson.h), and so is its free, as its address is in the table. All others pass:
+ *
+ *	allocate: take the bytes from what is left until the next hit
+ *	free:     look whether a sampled block lies in the page
+ *
+ * So the sums are without bias, and live bytes change by what is hit alone, as little as it does.
  *
  * Slots are kept in pages that the kernel wipes in a forked child: its first
  * call finds all marks at 0, and begins anew. The slot of a thread that is gone
@@ -29,6 +39,13 @@
 #define MEMORY_LAZY_THREADS 32    /* so many tell the process what they free only if asked */
 #define MEMORY_STEP_BYTES   65536 /* of change, at least, before a thread tells the process */
 #define MEMORY_STACK        16384 /* bytes of stack that a sample holds at most */
+#define MEMORY_BLOCK_BYTES  16    /* added to what is asked for: or the empty would never be hit */
+/*
+ * What counting a call takes more than letting it pass (tests/bench/ops), and the calls of a thread
+ * that are counted whatever they take.
+ */
+#define MEMORY_CALL_NS     1.5
+#define MEMORY_CALLS_FIRST 4000000
 
 struct agent;
 
@@ -42,6 +59,9 @@ struct memory_thread {
 	int64_t published;     /* atomic: of totals, what the process takes for live */
 	struct op_memory told; /* of totals: what was reported to the collector */
 	struct poisson poisson;
+	struct poisson part;                 /* of what is counted in part */
+	double rest_allocations, rest_frees; /* of what was hit: less than one */
+	uint64_t judged_calls;
 	uint32_t shift; /* of the budget, when the next sample was drawn */
 	uint32_t tid;   /* atomic; 0: wiped, or free */
 	uint16_t looks; /* since the budget was asked */
@@ -63,6 +83,18 @@ struct memory {
 
 extern struct memory memory;
 
+/* How malloc() and free() go. Atomic. */
+enum memory_way {
+	MEMORY_BY_TABLE, /* of functions; those count exactly, or not at all */
+	MEMORY_DIRECTLY, /* counted exactly, on the short way for glibc's allocator */
+	MEMORY_IN_PART   /* for good */
+};
+extern uint8_t memory_way __attribute__((visibility("hidden")));
+
+/* MEMORY_IN_PART: bytes until the calling thread's next hit; else 0. */
+extern __thread uint64_t memory_left
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
 /* From now on A's process is looked at. */
 void memory_start(struct agent *a);
 
@@ -77,6 +109,33 @@ void memory_finish(void);
 void memory_look(const void *p, size_t bytes);
 void memory_look_free(size_t bytes);
 void memory_free_sampled(const void *p);
+
+/* In part: P, of BYTES, that was asked for with ASKED and has not passed, has been allocated; P, of
+   BYTES, is about to be freed. */
+void memory_allocated_in_part(const void *p, size_t asked, size_t bytes);
+void memory_freed_in_part(const void *p, size_t bytes);
+
+static inline uint8_t memory_get_way(void)
+{
+	return __atomic_load_n(&memory_way, __ATOMIC_RELAXED);
+}
+
+static inline bool memory_is_in_part(void)
+{
+	return memory_get_way() == MEMORY_IN_PART;
+}
+
+/* Whether allocations are counted in part, and one that is asked for with ASKED is none of those
+   that are hit. */
+static inline bool memory_passes(size_t asked)
+{
+	uint64_t bytes = asked + MEMORY_BLOCK_BYTES;
+
+	if (__builtin_expect(memory_left <= bytes, 0))
+		return false;
+	memory_left -= bytes;
+	return true;
+}
 
 /*
  * The same as memory_allocated() and memory_freed() below where there is nothing to do but to

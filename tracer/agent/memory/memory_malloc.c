@@ -3,7 +3,7 @@
 //
 //	early      nothing is known yet: look, and go on with what has been found
 //	plain      straight on to the next allocator in scope: libc's, or the program's own
-//	counted    the same, and it is counted (memory.h)
+//	counted    the same, and it is counted (memory.h), each call or in part
 //
 // reallocarray(), strdup() and their like are made of these. What the allocator calls within itself
 // does not come by here.
@@ -148,7 +148,6 @@ static struct allocator calls = {
 };
 
 static bool have_headers;
-static bool direct; // counted, and have_headers
 
 static inline size_t size_of(void *p)
 {
@@ -194,6 +193,23 @@ static inline void *count(void *p)
 	return p;
 }
 
+// P, which was asked for with SIZE, has not passed.
+static void *count_in_part(void *p, size_t size)
+{
+	if (likely(p))
+		memory_allocated_in_part(p, size, size_of(p));
+	return p;
+}
+
+// For all that is rare. Whoever asks to be aligned gets more than that, which is left to size_of().
+static inline void *count_any(void *p)
+{
+	if (likely(!memory_is_in_part()))
+		return count(p);
+	size_t bytes = p ? size_of(p) : 0;
+	return p && memory_passes(bytes) ? p : count_in_part(p, bytes);
+}
+
 static __attribute__((noinline)) void *count_unclassed(void *p, size_t size)
 {
 	size_t bytes = p && size <= CLASSED_BYTES ? allocator.malloc_usable_size(p) : 0;
@@ -234,13 +250,24 @@ static void *counted_calloc(size_t number, size_t size)
 	return count(allocator.calloc(number, size));
 }
 
+// If it fails, what stays is taken for freed: it was hit by chance alone.
+static void *reallocate_in_part(void *p, size_t size)
+{
+	memory_freed_in_part(p, size_of(p));
+	bool passes = memory_passes(size);
+	void *moved = allocator.realloc(p, size);
+	return passes ? moved : count_in_part(moved, size);
+}
+
 // A free and an allocation, wherever it comes to lie.
 static void *counted_realloc(void *p, size_t size)
 {
 	if (!p)
-		return count(allocator.realloc(p, size));
+		return count_any(allocator.realloc(p, size));
 	if (unlikely(memory_early_owns(p)))
 		return leave_early(p, size);
+	if (memory_is_in_part())
+		return reallocate_in_part(p, size);
 	size_t before = size_of_known(p);
 	memory_freed(p, before); // while it is not yet another's
 	void *moved = allocator.realloc(p, size);
@@ -267,7 +294,10 @@ static void counted_free(void *p)
 {
 	if (unlikely(!p || memory_early_owns(p)))
 		return;
-	memory_freed(p, size_of_known(p));
+	if (memory_is_in_part())
+		memory_freed_in_part(p, size_of(p));
+	else
+		memory_freed(p, size_of_known(p));
 	allocator.free(p);
 }
 
@@ -286,28 +316,28 @@ static int counted_posix_memalign(void **p, size_t alignment, size_t size)
 	int result = allocator.posix_memalign(p, alignment, size);
 
 	if (likely(result == 0))
-		count(*p);
+		count_any(*p);
 	return result;
 }
 
 static void *counted_aligned_alloc(size_t alignment, size_t size)
 {
-	return count(allocator.aligned_alloc(alignment, size));
+	return count_any(allocator.aligned_alloc(alignment, size));
 }
 
 static void *counted_memalign(size_t alignment, size_t size)
 {
-	return count(allocator.memalign(alignment, size));
+	return count_any(allocator.memalign(alignment, size));
 }
 
 static void *counted_valloc(size_t size)
 {
-	return count(allocator.valloc(size));
+	return count_any(allocator.valloc(size));
 }
 
 static void *counted_pvalloc(size_t size)
 {
-	return count(allocator.pvalloc(size));
+	return count_any(allocator.pvalloc(size));
 }
 
 static const struct allocator counted = {
@@ -374,7 +404,9 @@ static void start(struct agent *a)
 	memory_start(a);
 	agent = a;
 	calls = counted_calls();
-	direct = have_headers;
+	// What was there before the allocator was known would pass as the allocator's.
+	if (have_headers && !memory_early_is_used())
+		memory_way = MEMORY_DIRECTLY;
 	memory_new_start((const void *)allocator.malloc);
 	memory_mmap_start((const void *)allocator.malloc);
 }
@@ -396,18 +428,33 @@ static inline __attribute__((always_inline)) void *count_directly(void *p)
 	return count_slowly(p);
 }
 
-EXPORT void *malloc(size_t size)
+// Apart, or what passes would save registers for them.
+static __attribute__((noinline)) void *malloc_slowly(size_t size)
 {
-	if (unlikely(!direct))
-		return calls.malloc(size);
-	return count_directly(allocator.malloc(size));
+	return memory_is_in_part() ? count_in_part(allocator.malloc(size), size)
+	                           : calls.malloc(size);
 }
 
+static __attribute__((noinline)) void *calloc_slowly(size_t number, size_t size)
+{
+	return memory_is_in_part() ? count_in_part(allocator.calloc(number, size), number * size)
+	                           : calls.calloc(number, size);
+}
+
+EXPORT void *malloc(size_t size)
+{
+	if (memory_get_way() == MEMORY_DIRECTLY)
+		return count_directly(allocator.malloc(size));
+	return likely(memory_passes(size)) ? allocator.malloc(size) : malloc_slowly(size);
+}
+
+// If the product overflows, there is no block.
 EXPORT void *calloc(size_t number, size_t size)
 {
-	if (unlikely(!direct))
-		return calls.calloc(number, size);
-	return count_directly(allocator.calloc(number, size));
+	if (memory_get_way() == MEMORY_DIRECTLY)
+		return count_directly(allocator.calloc(number, size));
+	return likely(memory_passes(number * size)) ? allocator.calloc(number, size)
+	                                            : calloc_slowly(number, size);
 }
 
 EXPORT void *realloc(void *p, size_t size)
@@ -417,8 +464,14 @@ EXPORT void *realloc(void *p, size_t size)
 
 EXPORT void free(void *p)
 {
-	if (likely(direct && p && !(allocator_header(p) & ALLOCATOR_MAPPED) &&
-	           memory_freed_quickly(p, allocator_header_bytes(p))))
+	uint8_t way = memory_get_way();
+	bool done = way == MEMORY_IN_PART
+	                    ? !memory_table_may_hold(&memory.sampled, (uintptr_t)p)
+	                    : way == MEMORY_DIRECTLY && p &&
+	                              !(allocator_header(p) & ALLOCATOR_MAPPED) &&
+	                              memory_freed_quickly(p, allocator_header_bytes(p));
+
+	if (likely(done))
 		allocator.free(p);
 	else
 		calls.free(p);

@@ -74,11 +74,19 @@ uint64_t poisson_distance(struct poisson *p)
 	return (uint64_t)(-logarithm(uniform) * (double)p->mean) + 1;
 }
 
+double poisson_calls(const struct poisson *p, uint64_t bytes)
+{
+	return 1 / chance((double)bytes / (double)p->mean);
+}
+
 uint64_t poisson_weight(const struct poisson *p, uint64_t bytes)
 {
-	double size = (double)bytes;
+	return (uint64_t)((double)bytes * poisson_calls(p, bytes) + 0.5);
+}
 
-	return (uint64_t)(size / chance(size / (double)p->mean) + 0.5);
+bool poisson_takes(struct poisson *p, uint32_t shift)
+{
+	return !shift || next_random(p) >> (64 - shift) == 0;
 }
 
 // The mean doubles once, or as often as it takes to fit the budget.

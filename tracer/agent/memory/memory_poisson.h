@@ -47,8 +47,12 @@ void poisson_start(struct poisson *p, uint64_t seed, uint64_t mean);
 /* Bytes to the next hit. */
 uint64_t poisson_distance(struct poisson *p);
 
-/* What an allocation of BYTES stands for that has been hit. */
+/* How many an allocation of BYTES stands for that has been hit, and their bytes. */
+double poisson_calls(const struct poisson *p, uint64_t bytes);
 uint64_t poisson_weight(const struct poisson *p, uint64_t bytes);
+
+/* True once in 2^SHIFT times, at random. */
+bool poisson_takes(struct poisson *p, uint32_t shift);
 
 /* A sample is taken at NOW_NS, or none is: the shift may change. */
 void poisson_spend(struct poisson_budget *b, uint64_t now_ns);

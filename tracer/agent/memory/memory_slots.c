@@ -21,6 +21,9 @@ static struct op_memory take_all(struct op_memory *from)
 		.frees = __atomic_exchange_n(&from->frees, 0, __ATOMIC_RELAXED),
 		.allocated_bytes = __atomic_exchange_n(&from->allocated_bytes, 0, __ATOMIC_RELAXED),
 		.freed_bytes = __atomic_exchange_n(&from->freed_bytes, 0, __ATOMIC_RELAXED),
+		.allocations_variance =
+			__atomic_exchange_n(&from->allocations_variance, 0, __ATOMIC_RELAXED),
+		.bytes_variance = __atomic_exchange_n(&from->bytes_variance, 0, __ATOMIC_RELAXED),
 	};
 }
 

@@ -48,6 +48,8 @@ static inline void memory_slots_add(struct op_memory *to, const struct op_memory
 	__atomic_fetch_add(&to->frees, part->frees, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&to->allocated_bytes, part->allocated_bytes, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&to->freed_bytes, part->freed_bytes, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->allocations_variance, part->allocations_variance, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&to->bytes_variance, part->bytes_variance, __ATOMIC_RELAXED);
 }
 
 /* What T has counted, and the collector has not been told. */
@@ -58,6 +60,9 @@ static inline struct op_memory memory_untold(const struct memory_thread *t)
 		.frees = t->totals.frees - t->told.frees,
 		.allocated_bytes = t->totals.allocated_bytes - t->told.allocated_bytes,
 		.freed_bytes = t->totals.freed_bytes - t->told.freed_bytes,
+		.allocations_variance =
+			t->totals.allocations_variance - t->told.allocations_variance,
+		.bytes_variance = t->totals.bytes_variance - t->told.bytes_variance,
 	};
 }
 

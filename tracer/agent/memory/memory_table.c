@@ -36,28 +36,45 @@ static bool count(uint8_t *at)
 	return false;
 }
 
-bool memory_table_add(struct memory_table *t, uint64_t address)
+// Before the address's owner knows of it, so nobody reads it meanwhile.
+static void describe(struct memory_table *t, const uint64_t *slot, struct memory_block block)
 {
-	uint64_t *line = line_of(t, address);
+	(&t->calls[0][0])[slot - &t->lines[0][0]] = block.told ? block.calls : -block.calls;
+}
+
+bool memory_table_add(struct memory_table *t, uint64_t address, struct memory_block block)
+{
+	uint64_t *line = line_of(t, address), *slot = find(line, address);
 	uint8_t *counted = count_of(t, address);
 
-	if (find(line, address))
-		return true; // its free was not seen
+	if (slot) { // its free was not seen
+		describe(t, slot, block);
+		return true;
+	}
 	if (!count(counted))
 		return false;
-	for (uint64_t *empty; (empty = find(line, 0));)
-		if (replace(empty, 0, address))
-			return true;
+	while ((slot = find(line, 0))) {
+		if (!replace(slot, 0, address))
+			continue;
+		describe(t, slot, block);
+		__atomic_fetch_add(&t->used, 1, __ATOMIC_RELAXED);
+		return true;
+	}
 	__atomic_fetch_sub(counted, 1, __ATOMIC_RELAXED);
 	return false;
 }
 
-bool memory_table_remove(struct memory_table *t, uint64_t address)
+struct memory_block memory_table_remove(struct memory_table *t, uint64_t address)
 {
 	uint64_t *slot = find(line_of(t, address), address);
+	struct memory_block none = { 0 };
 
-	if (!slot || !replace(slot, address, 0))
-		return false;
+	if (!slot)
+		return none;
+	float calls = (&t->calls[0][0])[slot - &t->lines[0][0]];
+	if (!replace(slot, address, 0))
+		return none;
 	__atomic_fetch_sub(count_of(t, address), 1, __ATOMIC_RELAXED);
-	return true;
+	__atomic_fetch_sub(&t->used, 1, __ATOMIC_RELAXED);
+	return (struct memory_block){ calls < 0 ? -calls : calls, calls > 0 };
 }

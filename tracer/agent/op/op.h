@@ -58,9 +58,11 @@ struct op_details {
 	const uint64_t *values;
 };
 
-/* What a thread has allocated and freed so far; exact. */
+/* What a thread has allocated and freed so far. The variances are of what is estimated, as in
+   struct record_memory; 0: all is exact. */
 struct op_memory {
 	uint64_t allocations, frees, allocated_bytes, freed_bytes;
+	uint64_t allocations_variance, bytes_variance;
 };
 
 /*
