@@ -110,7 +110,7 @@ Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 	snprintf(
 		config, sizeof(config),
 		"hz=250,stack=4096,kernel=0,python=0,ops=6,opshare=0,mallocshare=0,malloc=512,calls=0,gpu=0,"
-		"waits=0,pidns=%u,filters=%u",
+		"launches=0,waits=0,pidns=%u,filters=%u",
 		own.pid, namespaces_read_filters());
 	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), config));
 	setenv("LD_PRELOAD", "libfoo.so:/usr/lib/bar.so", 1);
