@@ -164,6 +164,7 @@ static int open_source(struct sampler *s, pid_t child, const pid_t *attached, si
 		.eager = s->eager,
 		.frequency_hz = s->options.frequency_hz,
 		.stack_bytes = s->options.stack_bytes,
+		.fewer_stack_bytes = s->options.stack_bytes == SAMPLER_STACK_BYTES_DEFAULT,
 		.off_cpu = s->options.off_cpu,
 		.agent_directory = s->options.agent_directory,
 		.ops = s->options.op_directory ? s->options.ops : NULL,

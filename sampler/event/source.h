@@ -45,6 +45,7 @@ struct source_request {
 	bool eager; /* samples are handed on at once: more is read of their threads */
 	uint32_t frequency_hz;
 	uint32_t stack_bytes;
+	bool fewer_stack_bytes;      /* will do where there is little memory for samples */
 	bool off_cpu;                /* SWITCH records are wanted, and switch samples if allowed */
 	const char *agent_directory; /* see struct sampler_options; may be NULL */
 	struct ops *ops;             /* where ops get their numbers; NULL: none are wanted */

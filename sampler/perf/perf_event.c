@@ -32,6 +32,9 @@
 #define STACK_BYTES_MAX  65528
 #define FORMAT_LOST      (1u << 4) // PERF_FORMAT_LOST, which headers before Linux 6.0 do not have
 #define HEADERS_BYTES    640       // of a sample beside its stack: registers and a kernel chain
+#define REGISTERS_BYTES  256       // the same without a chain
+#define STARVED_MS       200       // that rings hold which cannot be larger
+#define STARVED_STACK    2048      // bytes of stack that samples in those have at least
 
 // Every switch has a sample, as long as all threads together keep to bursts of so many, and to so
 // many a second in the long run. In frequency mode the kernel sees to it for each thread, but two
@@ -69,6 +72,7 @@ struct perf_source {
 	size_t found_at;        // the one that is reported next
 	uint64_t found_ns;
 	size_t ring_bytes;
+	bool is_limited;          // larger rings could not be mapped
 	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
 	uint64_t lost;            // by PERF_RECORD_LOST so far
 	struct perf_storm switches, wakeups;
@@ -92,6 +96,17 @@ size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes)
 	while (bytes < needed && bytes < RING_MAX_BYTES)
 		bytes *= 2;
 	return bytes;
+}
+
+uint32_t perf_event_stack_bytes(size_t ring_bytes, uint32_t frequency_hz, uint32_t stack_bytes,
+                                bool kernel)
+{
+	uint64_t samples = (uint64_t)frequency_hz * STARVED_MS / 1000;
+	uint64_t beside = kernel ? HEADERS_BYTES : REGISTERS_BYTES;
+
+	while (stack_bytes / 2 >= STARVED_STACK && samples * (stack_bytes + beside) > ring_bytes)
+		stack_bytes /= 2;
+	return stack_bytes & ~7u;
 }
 
 // A busy machine may keep the collector waiting for longer than that. What a ring holds is memory
@@ -302,10 +317,13 @@ static int map_largest_rings(struct perf_source *s, size_t wanted, struct error 
 {
 	int errnum;
 
-	s->ring_bytes = with_spare(wanted);
+	if (!s->is_limited)
+		s->ring_bytes = with_spare(wanted);
 
-	while ((errnum = map_clock_rings(s)) && s->ring_bytes > RING_MIN_BYTES)
+	while ((errnum = map_clock_rings(s)) && s->ring_bytes > RING_MIN_BYTES) {
 		s->ring_bytes /= 2;
+		s->is_limited = true;
+	}
 	if (errnum) {
 		error_set(err, errnum, "could not map %zu rings of %zu KB for perf events",
 		          s->cpu_count, s->ring_bytes / 1024);
@@ -536,8 +554,9 @@ static void close_source(struct source *source)
 	free(s);
 }
 
-static struct source *open_source(const struct source_request *request,
-                                  const struct source_ops *ops, struct error *err)
+// LIMITED_BYTES: of the largest rings that there can be; 0: not known yet.
+static struct source *open_rings(const struct source_request *request, size_t limited_bytes,
+                                 const struct source_ops *ops, struct error *err)
 {
 	bool kernel = ops->rung == RUNG_PERF_KERNEL;
 	struct perf_source *s = calloc(1, sizeof(*s));
@@ -546,6 +565,8 @@ static struct source *open_source(const struct source_request *request,
 		return NULL;
 	}
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->ring_bytes = limited_bytes;
+	s->is_limited = limited_bytes != 0;
 	s->switch_budget = (struct perf_storm_budget){ .burst = SWITCHES_BURST,
 		                                       .per_second = SWITCHES_PER_SECOND };
 	size_t wanted = perf_event_ring_bytes(request->frequency_hz, request->stack_bytes);
@@ -589,6 +610,35 @@ static struct source *open_source(const struct source_request *request,
 		return NULL;
 	}
 	return &s->base;
+}
+
+// How much stack is copied is settled when an event is opened, how large its ring may be is seen
+// after that: so where the rings are too small, all is opened once more. What lies beyond the copy
+// is read from the process, as with any deep stack.
+static struct source *open_source(const struct source_request *request,
+                                  const struct source_ops *ops, struct error *err)
+{
+	struct source *source = open_rings(request, 0, ops, err);
+	struct perf_source *s = (struct perf_source *)source;
+
+	if (!s || !s->is_limited || !request->fewer_stack_bytes)
+		return source;
+	struct source_request fewer = *request;
+	fewer.stack_bytes =
+		perf_event_stack_bytes(s->ring_bytes, request->frequency_hz, request->stack_bytes,
+	                               ops->rung == RUNG_PERF_KERNEL);
+	if (fewer.stack_bytes == request->stack_bytes)
+		return source;
+	size_t limited_bytes = s->ring_bytes;
+	close_source(source);
+	source = open_rings(&fewer, limited_bytes, ops, err);
+	s = (struct perf_source *)source;
+	if (s && !*s->base.facts.note)
+		snprintf(s->base.facts.note, sizeof(s->base.facts.note),
+		         "%u bytes of stack are copied instead of %u: rings are limited to %zu KB "
+		         "(kernel.perf_event_mlock_kb, ulimit -l)",
+		         fewer.stack_bytes, request->stack_bytes, limited_bytes / 1024);
+	return source;
 }
 
 static struct source *open_kernel(const struct source_request *request, struct error *err)

@@ -14,6 +14,7 @@
 
 #include "sampler/event/source.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,3 +22,11 @@ struct error;
 
 /* Bytes of a ring that holds 50 ms of samples: a power of two. */
 size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes);
+
+/*
+ * The stack to copy, of STACK_BYTES at most, with which a ring of so many bytes holds 200 ms of
+ * samples: as long as a collector may wait for a CPU that cannot be a real-time one. Whole halves
+ * of STACK_BYTES, no fewer than 2048. KERNEL: they have kernel chains as well.
+ */
+uint32_t perf_event_stack_bytes(size_t ring_bytes, uint32_t frequency_hz, uint32_t stack_bytes,
+                                bool kernel);

@@ -634,6 +634,17 @@ Test(perf_event, a_ring_holds_fifty_milliseconds)
 	cr_expect(eq(sz, perf_event_ring_bytes(10000, 65528), (size_t)32 << 20), "the largest");
 }
 
+Test(perf_event, small_rings_hold_two_hundred_milliseconds_of_shorter_stacks)
+{
+	cr_expect(eq(u32, perf_event_stack_bytes(8 << 20, 999, 32768, false), 32768));
+	cr_expect(eq(u32, perf_event_stack_bytes(4 << 20, 999, 32768, false), 16384));
+	cr_expect(eq(u32, perf_event_stack_bytes(1 << 20, 999, 32768, true), 4096));
+	cr_expect(eq(u32, perf_event_stack_bytes(512 << 10, 999, 32768, false), 2048));
+	cr_expect(eq(u32, perf_event_stack_bytes(64 << 10, 999, 32768, false), 2048), "the least");
+	cr_expect(eq(u32, perf_event_stack_bytes(64 << 10, 99, 32768, false), 2048));
+	cr_expect(eq(u32, perf_event_stack_bytes(64 << 10, 999, 3000, false), 3000), "as it was");
+}
+
 Test(perf_event, a_refusal_names_the_remedy)
 {
 	static const struct {
