@@ -90,6 +90,7 @@ struct sampler *sampler_new(const struct sampler_options *options, struct module
 	s->options.stack_bytes = clamp(options->stack_bytes, SAMPLER_STACK_BYTES_DEFAULT,
 	                               STACK_BYTES_MIN, STACK_BYTES_MAX);
 	s->budget.percent = options->budget_percent;
+	s->thinning.enough = options->enough;
 	s->tracker = tracker_new(modules, options->unwinder, sink, err);
 	if (!s->tracker)
 		return NULL;
@@ -355,6 +356,7 @@ static void update_status(struct sampler *s)
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
 	s->status.handlers_ns = handlers_ns(s);
 	s->status.unseen_threads = unseen_threads(s);
+	s->status.threads_with_enough = s->thinning.gave_way;
 	s->status.strangers = strangers(s);
 	memcpy(s->status.rung_note, s->source->facts.note, sizeof(s->status.rung_note));
 	tracker_report(s->tracker, &s->status);

@@ -46,6 +46,7 @@ struct sampler_options {
 	struct ops *ops;               /* where ops get their numbers; with OP_DIRECTORY */
 	struct codes *codes;           /* where Python's functions do; NULL: none */
 	double budget_percent;         /* overhead allowed, sampler/budget.h; 0: no limit */
+	bool enough; /* threads with many samples are sampled less often: sampler/thinning.h */
 	/* What hooks of ops and allocations have taken of the target's time so far; NULL: unknown.
 	 */
 	uint64_t (*hooks_ns)(const void *context);

@@ -54,7 +54,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l timeline-limit -x -d 'calls
 complete -c bottleneck -n '__bottleneck_runs run' -l budget -xa 'none' -d 'lower the sampling rate above this overhead, in percent, or none (5)'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-off-cpu -d 'disable off-CPU profiling'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-ops -d 'record samples only: no ops, no allocations'
-complete -c bottleneck -n '__bottleneck_runs run' -l exact -xa 'none ops malloc' -d 'ops: record every op of PyTorch and BLAS, whatever that costs; malloc: count every allocation (none)'
+complete -c bottleneck -n '__bottleneck_runs run' -l exact -xa 'none ops malloc samples' -d 'ops: record every op of PyTorch and BLAS, whatever that costs; malloc: count every allocation; samples: keep the sampling rate (none)'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-nvtx -d 'disable tracing of NVTX ranges'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-api -d 'ignore the program\'s own calls of bottleneck\'s API'
 complete -c bottleneck -n '__bottleneck_runs run' -l start-paused -d 'record nothing before the program calls start() of bottleneck\'s API'

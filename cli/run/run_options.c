@@ -19,9 +19,10 @@ static const char *const no_limit[] = { "none", NULL };
 enum exact {
 	EXACT_NONE,
 	EXACT_OPS,
-	EXACT_MALLOC
+	EXACT_MALLOC,
+	EXACT_SAMPLES
 };
-static const char *const exact_what[] = { "none", "ops", "malloc", NULL }; // enum exact
+static const char *const exact_what[] = { "none", "ops", "malloc", "samples", NULL }; // enum exact
 
 _Static_assert(TRACED_PATTERNS >= OPTION_LIST_MAX, "patterns of --trace");
 
@@ -112,7 +113,7 @@ static const struct option_spec exact = {
 	.kind = OPTION_LIST,
 	.offset = AT(exact),
 	.help = "ops: record every op of PyTorch and BLAS, whatever that costs; malloc: count every "
-		"allocation (none)"
+		"allocation; samples: keep the sampling rate (none)"
 };
 
 static const struct option_spec no_agent = {
@@ -266,9 +267,10 @@ static int parse_exact(struct run_options *options, struct error *err)
 		for (const char *rest = options->exact.items[i]; *rest;) {
 			int what = exact_word(&rest);
 			if (what < 0)
-				return error_set(err, 0,
-				                 "--exact: \"%.100s\" is none of none, ops, malloc",
-				                 options->exact.items[i]);
+				return error_set(
+					err, 0,
+					"--exact: \"%.100s\" is none of none, ops, malloc, samples",
+					options->exact.items[i]);
 			options->exact_bits |= what == EXACT_NONE ? 0 : 1u << what;
 		}
 	return 0;
@@ -333,7 +335,6 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	struct option_group groups[GROUP_COUNT];
 
 	*options = (struct run_options){
-		.frequency_hz = usual.frequency_hz,
 		.stack_bytes = usual.stack_bytes,
 		.budget_percent = usual.budget_percent,
 		.timeline_limit = usual.timeline_limit,
@@ -345,6 +346,9 @@ int run_options_parse(struct run_options *options, int argc, char **argv, struct
 	if (first < 0 || view_check(&options->view, err) < 0)
 		return -1;
 	options->argv = argv + first;
+	options->exact_rate = options->frequency_hz != 0;
+	if (!options->exact_rate)
+		options->frequency_hz = usual.frequency_hz;
 	if (parse_exact(options, err) < 0)
 		return -1;
 	if (options->trace.count && options->no_agent)
@@ -430,6 +434,7 @@ struct recording_options run_options_recording(const struct run_options *options
 		.malloc = run_options_malloc(options),
 		.waits = is_on(options, provider_get(OP_WAITS)),
 		.exact_ops = options->exact_bits & 1u << EXACT_OPS,
+		.exact_samples = options->exact_rate || options->exact_bits & 1u << EXACT_SAMPLES,
 		.exact_malloc = options->exact_bits & 1u << EXACT_MALLOC,
 		.count_calls = options->count_calls,
 		.gpu_lines = gpu && options->gpu_lines,

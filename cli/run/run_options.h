@@ -16,6 +16,7 @@ struct error;
 
 struct run_options {
 	uint32_t frequency_hz;
+	bool exact_rate; /* it was asked for */
 	uint32_t stack_bytes;
 	int unwinder; /* enum recording_unwinder */
 	int rung;     /* enum rung less 1 */

@@ -44,6 +44,13 @@ static void note_rate(struct notes *n, const struct notes_facts *f)
 		notes_add(n, "sampling rate reduced from %u to %u Hz at %s: %s",
 		          status->lowered_from_hz, status->frequency_hz,
 		          format_duration(status->lowered_after_ns).text, status->lowered_why);
+	if (status->threads_with_enough)
+		notes_add(
+			n,
+			"%u thread%s with 20,000 samples: %s rate then fell in steps to 199 Hz, and "
+			"each later sample stands for more time; -F or --exact samples keeps it",
+			status->threads_with_enough, status->threads_with_enough == 1 ? "" : "s",
+			status->threads_with_enough == 1 ? "its" : "their");
 	if (status->over_percent > 0)
 		notes_add(
 			n,

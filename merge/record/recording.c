@@ -370,6 +370,13 @@ static int open_profile(struct recording *r, struct error *err)
 	return 0;
 }
 
+// Of a part of the run that was chosen all is recorded.
+static bool looks_at_part(const struct recording_options *options)
+{
+	return options->delay_ns || options->duration_ns || options->range || options->schedule ||
+	       options->start_paused;
+}
+
 static int open_sampler(struct recording *r, struct error *err)
 {
 	const struct recording_options *options = &r->options;
@@ -382,6 +389,7 @@ static int open_sampler(struct recording *r, struct error *err)
 		.best_rung = options->best_rung,
 		.off_cpu = options->off_cpu,
 		.budget_percent = options->budget_percent,
+		.enough = !options->exact_samples && !looks_at_part(options),
 		.agent_directory = agent_samples ? directory : NULL,
 		.kernel_names = r->kernel_names,
 		.op_directory = agent_samples && !wants_ops(options) ? NULL : directory,

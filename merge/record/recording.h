@@ -52,6 +52,7 @@ struct recording_options {
 	                          AGENT says so */
 	size_t attached_count;
 	uint32_t frequency_hz; /* samples per second of CPU time of a thread */
+	bool exact_samples;    /* that is the rate of the whole run, unless it is too much */
 	uint32_t stack_bytes;  /* captured with each sample */
 	enum recording_unwinder unwinder;
 	enum rung best_rung;     /* no better one than this */

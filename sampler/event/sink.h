@@ -58,6 +58,7 @@ struct sampler_status {
 	uint32_t lowered_from_hz;  /* the rate before it was first lowered; 0: it was not */
 	uint64_t lowered_after_ns; /* when that was, since sampler_attach() */
 	char lowered_why[112];
+	uint32_t threads_with_enough; /* samples: their rate fell, see sampler/thinning.h */
 	double over_percent;  /* what it cost when a lower rate was found to be no help; 0: never */
 	uint64_t handlers_ns; /* of the target's time, taken by handlers of ticks within it */
 	uint64_t samples;     /* on-CPU samples delivered */

@@ -331,7 +331,7 @@ class Memory(Case):
     def test_what_may_be_exact(self):
         done = self.verb("--exact=malloc,all", target("blocks"))
         self.assertEqual(done.returncode, 125)
-        self.assertIn(b'"malloc,all" is none of none, ops, malloc', done.stderr)
+        self.assertIn(b'"malloc,all" is none of none, ops, malloc, samples', done.stderr)
 
 
 class Options(Ops):

@@ -88,3 +88,60 @@ Test(thinning, stacks_of_waiting_threads_are_always_taken)
 	for (int i = 0; i < 3; i++)
 		cr_expect(thinning_takes(&t, 7, &sample, &weight));
 }
+
+Test(thinning, a_thread_with_enough_samples_gives_way_and_loses_no_time)
+{
+	static struct thinning t = { .enough = true };
+	int taken = 0, before = 0;
+	uint64_t each = 1001001; // 999 Hz
+	uint64_t sum = give(&t, 7, THINNING_ENOUGH, each, &taken);
+
+	cr_expect(eq(int, taken, THINNING_ENOUGH));
+	cr_expect(eq(u32, t.gave_way, 0));
+	// Ten minutes on a CPU: 39,000 samples in steps of 20 s, 40 s, and the rest at 199 Hz.
+	sum += give(&t, 7, 580000, each, &taken);
+	cr_expect(eq(u64, sum + t.threads[7].left_ns, (THINNING_ENOUGH + 580000) * each));
+	cr_expect(eq(u32, t.gave_way, 1));
+	before = taken;
+	give(&t, 7, 100000, each, &taken);
+	cr_expect(taken - before > 19000 && taken - before < 21000, "%d of 100 s", taken - before);
+	// Another thread has samples of its own.
+	before = taken;
+	give(&t, 8, 1000, each, &taken);
+	cr_expect(eq(int, taken - before, 1000));
+}
+
+Test(thinning, what_comes_as_seldom_anyway_is_left_alone)
+{
+	static struct thinning t = { .enough = true };
+	int taken = 0;
+
+	give(&t, 7, THINNING_ENOUGH + 4 * THINNING_STEP, 5000000, &taken);
+	cr_expect(eq(int, taken, THINNING_ENOUGH + 4 * THINNING_STEP));
+	cr_expect(eq(u32, t.gave_way, 0));
+}
+
+Test(thinning, many_samples_are_no_reason_where_all_are_wanted)
+{
+	static struct thinning t;
+	int taken = 0;
+
+	give(&t, 7, 100000, 1001001, &taken);
+	cr_expect(eq(int, taken, 100000));
+}
+
+Test(thinning, shares_stay_as_they_are_when_a_thread_gives_way)
+{
+	static struct thinning t = { .enough = true };
+	struct event_sample sample = { .kind = SAMPLE_ON_CPU, .weight_ns = 1001001 };
+	uint64_t part[2] = { 0 }, weight, random = 1;
+
+	// A quarter of the time at one place, at random.
+	for (int i = 0; i < 400000; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		if (thinning_takes(&t, 7, &sample, &weight))
+			part[random >> 62 == 0] += weight;
+	}
+	double share = (double)part[1] / (double)(part[0] + part[1]);
+	cr_expect(share > 0.24 && share < 0.26, "%.4f", share);
+}
