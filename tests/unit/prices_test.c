@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILLED 16 // as many as one file keeps
+#define FILLED    16 // as many as one file keeps
+#define OTHERS_NS 12345
 
 static char path[] = "/tmp/prices-test-XXXXXX";
 
@@ -36,9 +37,12 @@ static void fill_file(void)
 	FILE *file = fopen(path, "we");
 
 	cr_assert(file);
-	for (unsigned i = 1; i <= FILLED; i++)
-		fprintf(file, "%x %" PRIu64 " 10000 0 0\n", i,
-		        clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
+	for (unsigned i = 1; i <= FILLED; i++) {
+		fprintf(file, "%x %" PRIu64, i, clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
+		for (int j = 0; j < PRICE_COUNT; j++)
+			fprintf(file, " %d", OTHERS_NS);
+		fputs("\n", file);
+	}
 	cr_assert(eq(int, fclose(file), 0));
 }
 
@@ -63,7 +67,7 @@ static uint64_t sample_price(uint32_t frequency_hz)
 		.kept = path,
 	};
 
-	return prices_measure(&request).sample;
+	return prices_measure(&request).ns[PRICE_SAMPLE];
 }
 
 Test(prices, a_full_file_forgets_the_oldest_price_and_keeps_the_newest)
@@ -74,7 +78,8 @@ Test(prices, a_full_file_forgets_the_oldest_price_and_keeps_the_newest)
 	if (!(first = sample_price(999)) || !(second = sample_price(499)))
 		cr_skip("no price of a sample can be measured here");
 	cr_expect(eq(u32, count_lines(NULL), FILLED));
-	cr_expect(eq(u32, count_lines(" 10000 0 0\n"), FILLED - 2), "both new ones are kept");
+	cr_expect(eq(u32, count_lines(" 12345 12345 12345\n"), FILLED - 2),
+	          "both new ones are kept");
 	// Measured anew, neither would be the same to the nanosecond.
 	cr_expect(eq(u64, sample_price(999), first));
 	cr_expect(eq(u64, sample_price(499), second));
