@@ -9,8 +9,10 @@
 
 #include "base/cleanup.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct strings;
 
@@ -25,6 +27,12 @@ uint32_t strings_add_bytes(struct strings *s, const char *text, size_t length);
 
 /* The id of TEXT; 0 if it is not there. */
 uint32_t strings_find(const struct strings *s, const char *text);
+
+/* Whether both are the same text, wherever they come from; so are two NULLs, which are no text. */
+static inline bool strings_same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
 
 /* NULL for id 0 and for ids that were never given out. */
 const char *strings_get(const struct strings *s, uint32_t id);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/origin.h"
+#include "base/strings.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -145,11 +146,6 @@ static bool tells(const struct call_node *node)
 	       strcmp(node->name, "_start") != 0;
 }
 
-static bool is_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static void named_below(struct direct *d, const struct call_node *node, const char *module,
                         const struct call_node *named, int depth)
 {
@@ -182,9 +178,9 @@ static void outer_above(struct direct *d, const struct call_node *node, const ch
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
 		bool within = node->kernel || node->op || origin_is_libc(node->module) ||
-		              (node->module && is_text(node->module, module));
+		              (node->module && strings_same(node->module, module));
 		if (outer && is_code(outer) && strcmp(node->name, d->function) == 0 &&
-		    is_text(node->module, module))
+		    strings_same(node->module, module))
 			add_direct(d, outer, node->self);
 		outer_above(d, node->child, module, within ? outer : node, depth + 1);
 	}
@@ -210,8 +206,8 @@ static size_t sum_of(struct sums *sums, const struct call_node *own)
 	size_t i = 0;
 
 	while (i < sums->count && (strcmp(sums->sums[i].own->name, own->name) != 0 ||
-	                           !is_text(sums->sums[i].own->file, own->file) ||
-	                           !is_text(sums->sums[i].own->module, own->module)))
+	                           !strings_same(sums->sums[i].own->file, own->file) ||
+	                           !strings_same(sums->sums[i].own->module, own->module)))
 		i++;
 	if (i == sums->count && i < SUMS_MAX)
 		sums->sums[sums->count++].own = own;
@@ -312,7 +308,7 @@ static void ops_around(struct ops_of *o, const struct call_node *node, const cha
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
 		bool wanted = !node->op && strcmp(node->name, function) == 0 &&
-		              is_text(node->module, module);
+		              strings_same(node->module, module);
 		if (wanted && op)
 			add_to_op(o, op, node->self);
 		ops_around(o, node->child, function, module, node->op ? node->name : op, depth + 1);
@@ -346,8 +342,8 @@ static void ops_below(struct below *b, const struct call_node *node, bool within
 		if (own) {
 			inner = NULL;
 			inside = strcmp(node->name, b->own->name) == 0 &&
-			         is_text(node->file, b->own->file) &&
-			         is_text(node->module, b->own->module);
+			         strings_same(node->file, b->own->file) &&
+			         strings_same(node->module, b->own->module);
 		} else if (inside && inner) {
 			add_to_op(&b->ops, inner, node->self);
 		}

@@ -13,6 +13,7 @@
 #include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
+#include "base/strings.h"
 #include "cli/report/place.h"
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
@@ -189,17 +190,13 @@ static const struct row *hottest(const struct verdict_facts *f)
 	return NULL;
 }
 
-static bool is_same(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 static const struct row *find_row(const struct rows *rows, const struct row *wanted)
 {
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *row = &rows->rows[i];
-		if (strcmp(row->name, wanted->name) == 0 && is_same(row->module, wanted->module) &&
-		    is_same(row->file, wanted->file))
+		if (strcmp(row->name, wanted->name) == 0 &&
+		    strings_same(row->module, wanted->module) &&
+		    strings_same(row->file, wanted->file))
 			return row;
 	}
 	return NULL;
@@ -433,8 +430,8 @@ static double queue_of_row(const struct verdict_facts *f, const struct row *row)
 {
 	for (size_t i = 0; f->crowd.cpu && i < f->crowd.cpu->count; i++) {
 		const struct row *other = &f->crowd.cpu->rows[i];
-		if (strcmp(other->name, row->name) == 0 && is_same(other->file, row->file) &&
-		    is_same(other->module, row->module))
+		if (strcmp(other->name, row->name) == 0 && strings_same(other->file, row->file) &&
+		    strings_same(other->module, row->module))
 			return queue_of(f, other->self);
 	}
 	return 0;
@@ -494,7 +491,7 @@ static bool outranks(double price, const struct finding *finding, double stands_
 static bool is_in(const struct finding *finding, const char *function, const char *file)
 {
 	return finding->function && strcmp(finding->function, function) == 0 &&
-	       is_same(finding->file, file);
+	       strings_same(finding->file, file);
 }
 
 static bool calls(const struct finding *finding, const char *callee)
@@ -509,7 +506,7 @@ static bool calls(const struct finding *finding, const char *callee)
 static bool is_at_op(const struct finding *finding, const struct op_row *op)
 {
 	return calls(finding, op->name) ||
-	       (op->line && op->line == finding->line && is_same(op->file, finding->file));
+	       (op->line && op->line == finding->line && strings_same(op->file, finding->file));
 }
 
 // It says what the op that holds most is called for.

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/record.h"
 #include "base/share.h"
+#include "base/strings.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_wall.h"
 #include "merge/scope/own_place.h"
@@ -452,26 +453,22 @@ static uint32_t node_of_waiter(const struct wall_edge *e, const struct usual *us
 	return usual[e->waiter - 1].node[e->kind == WALL_GIL];
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 // Threads of one kind are one: who is in the same function.
 static bool same_function(const struct wait_side *a, const struct wait_side *b)
 {
-	bool same = same_text(a->function, b->function) && same_text(a->file, b->file) &&
-	            same_text(a->process, b->process) && !a->threads == !b->threads;
+	bool same = strings_same(a->function, b->function) && strings_same(a->file, b->file) &&
+	            strings_same(a->process, b->process) && !a->threads == !b->threads;
 
-	return same && (a->function || same_text(a->thread, b->thread));
+	return same && (a->function || strings_same(a->thread, b->thread));
 }
 
 static bool same_row(const struct wait_row *a, const struct wait_row *b)
 {
 	bool same = a->kind == b->kind && a->cause == b->cause &&
-	            same_text(a->resource, b->resource) && a->resource_line == b->resource_line &&
-	            same_text(a->resource_file, b->resource_file) &&
-	            same_text(a->within, b->within) && a->python == b->python;
+	            strings_same(a->resource, b->resource) &&
+	            a->resource_line == b->resource_line &&
+	            strings_same(a->resource_file, b->resource_file) &&
+	            strings_same(a->within, b->within) && a->python == b->python;
 
 	// Without a name resources of one kind that are waited for at one line are alike. Who holds
 	// one is at many lines of a function meanwhile: those are one, and the heaviest is named.
@@ -591,8 +588,8 @@ static void count_unknown(const struct part *part, const struct wall_edge *edges
 
 static bool same_resource(const struct wait_row *a, const struct wait_row *b)
 {
-	return a->kind == b->kind && a->cause == b->cause && same_text(a->resource, b->resource) &&
-	       same_text(a->within, b->within);
+	return a->kind == b->kind && a->cause == b->cause &&
+	       strings_same(a->resource, b->resource) && strings_same(a->within, b->within);
 }
 
 // How long was waited is known, but where the holder was meanwhile is known by samples. UNKNOWN is

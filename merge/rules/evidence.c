@@ -7,6 +7,7 @@
 #include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
+#include "base/strings.h"
 #include "merge/gpu/gpu.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/queue.h"
@@ -379,8 +380,19 @@ enum measured finding_lacks(struct finding *finding, const char *format, ...)
 	return MEASURED_LACKS;
 }
 
+static bool is_same_place(const struct finding_row *a, const struct finding_row *b)
+{
+	return a->line == b->line && strings_same(a->function, b->function) &&
+	       strings_same(a->file, b->file) && strings_same(a->callee, b->callee);
+}
+
 void finding_add(struct finding *finding, const struct finding_row *row)
 {
+	for (size_t i = 0; i < finding->row_count; i++)
+		if (is_same_place(&finding->rows[i], row)) {
+			finding->rows[i] = *row;
+			return;
+		}
 	if (finding->row_count == FINDING_ROWS)
 		return;
 	finding->rows[finding->row_count++] = *row;

@@ -125,7 +125,7 @@ void finding_advise(struct finding *finding, const char *format, ...)
 enum measured finding_lacks(struct finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Adds a row, and makes the first one where to begin. */
+/* Adds a row, or takes it for the one of the same place and callee; the first is where to begin. */
 void finding_add(struct finding *finding, const struct finding_row *row);
 
 /*

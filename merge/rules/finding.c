@@ -2,6 +2,7 @@
 #include "merge/rules/finding.h"
 
 #include "base/error.h"
+#include "base/strings.h"
 #include "merge/rules/evidence.h"
 
 #include <errno.h>
@@ -116,11 +117,6 @@ static bool is_within(const struct rule *special, const struct rule *general)
 	return false;
 }
 
-static bool is_same_text(const char *a, const char *b)
-{
-	return a == b || (a && b && strcmp(a, b) == 0);
-}
-
 // Another finding, worth a change, names the place of one that is about code itself.
 static const struct finding *stands_before(const struct findings *f, const struct finding *code)
 {
@@ -129,7 +125,7 @@ static const struct finding *stands_before(const struct findings *f, const struc
 		if (!other->rule->otherwise && !other->rule->potential &&
 		    other->rule->subject != RULES_QUALITY && other->severity >= SEVERITY_WARN &&
 		    other->function && strcmp(other->function, code->function) == 0 &&
-		    is_same_text(other->file, code->file) &&
+		    strings_same(other->file, code->file) &&
 		    other->share >= BEFORE_SHARE * code->share)
 			return other;
 	}
@@ -157,7 +153,7 @@ static void cover(struct findings *f)
 		// alone.
 		bool same = best && best->rule->blocks && best->function && general->function &&
 		            strcmp(best->function, general->function) == 0 &&
-		            is_same_text(best->file, general->file);
+		            strings_same(best->file, general->file);
 		double share = same ? BLOCKED_SHARE : COVERED_SHARE;
 		if (best && (double)sum >= share * (double)general->saving_ns)
 			general->covered = best->rule;
