@@ -55,6 +55,11 @@ static inline void evidence_at_scope_end(struct evidence *evidence)
 	evidence_fini(evidence);
 }
 
+/* Waits for what no thread of the run has. */
+#define EVIDENCE_BLOCKED                                                                           \
+	(1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_NET |                    \
+	 1u << METRIC_OFF_SLEEP | 1u << METRIC_OFF_FAULT)
+
 /* Sums over METRICS (bits). */
 uint64_t evidence_sum(const uint64_t ns[METRIC_COUNT], uint32_t metrics);
 
@@ -144,9 +149,10 @@ enum measured measure_doing(const struct evidence *evidence, const struct rule *
                             struct finding *finding);
 
 /* The tables. */
-extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_start[], rules_waste[],
-	rules_memory[], rules_io[], rules_python[], rules_ops[], rules_gpu[], rules_ranks[],
-	rules_compiling[], rules_loops[];
-extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_start_count,
-	rules_waste_count, rules_memory_count, rules_io_count, rules_python_count, rules_ops_count,
-	rules_gpu_count, rules_ranks_count, rules_compiling_count, rules_loops_count;
+extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_crowd[], rules_waits[],
+	rules_start[], rules_waste[], rules_memory[], rules_io[], rules_python[], rules_ops[],
+	rules_gpu[], rules_ranks[], rules_compiling[], rules_loops[];
+extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_crowd_count,
+	rules_waits_count, rules_start_count, rules_waste_count, rules_memory_count, rules_io_count,
+	rules_python_count, rules_ops_count, rules_gpu_count, rules_ranks_count,
+	rules_compiling_count, rules_loops_count;

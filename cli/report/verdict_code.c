@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: MIT
+// Rules for runs that mostly compute: the function, op or library that has most of the time.
+#include "cli/report/verdict_rules.h"
+
+#include "base/cleanup.h"
+#include "base/debug_status.h"
+#include "base/error.h"
+#include "base/format.h"
+#include "base/function_name.h"
+#include "base/known_work.h"
+#include "base/op.h"
+#include "base/origin.h"
+#include "base/path.h"
+#include "base/share.h"
+#include "base/strings.h"
+#include "cli/report/place.h"
+#include "cli/report/row_words.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query_loops.h"
+#include "merge/query/query_ops.h"
+#include "merge/query/query_wall.h"
+#include "merge/rules/finding.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FLAT_SHARE 0.04 /* MAQAO's limit for "no loop stands out" */
+#define LOOP_SHARE 0.1  /* of code without a name, in loops of one kind */
+
+bool verdict_is_of_imports(const struct finding *finding)
+{
+	return strcmp(finding->rule->id, "PY-IMPORT") == 0;
+}
+
+// Imports are often what there is to do. What costs most behind them is named, too.
+bool verdict_advise_apart(const struct verdict_facts *f, const struct finding *finding,
+                          struct verdict *v)
+{
+	struct place_sum sum = place_busiest(f->cpu_tree, verdict_is_no_import);
+	char text[700];
+
+	verdict_advise(v, "%s", finding->advice);
+	if (f->second || f->run->samples < FEW_SAMPLES || !sum.own || sum.own->kernel ||
+	    share_of(sum.self + sum.below, f->all) < ASKED_SHARE)
+		return true;
+	size_t length = strlen(v->next);
+	verdict_name_sum(f, &sum, text, sizeof(text));
+	snprintf(v->next + length, sizeof(v->next) - length, " Next: %s.", text);
+	return true;
+}
+
+// Neither symbols nor callers tell what a script does.
+static bool advise_interpreter(const char *module, bool caller, struct verdict *v)
+{
+	const char *name = path_base(module);
+
+	return verdict_advise(
+		v,
+		"%.60s interprets a script, whose functions are not recorded; symbols of %.60s "
+		"would not name them. Use a profiler of the script's language%s.",
+		name, name, caller ? ", or start with that caller" : "");
+}
+
+// "code without symbols that a JIT compiler made", "code without symbols in libfoo.so".
+static void name_nameless(const char *module, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "code without symbols %s%s",
+	         module ? "in " : "that a JIT compiler made", module ? path_base(module) : "");
+}
+
+// The user's own place comes first; what a library is known for, behind it.
+static bool advise_call(const char *module, struct verdict *v)
+{
+	const struct known_work *work = known_work_of_library(module);
+
+	return verdict_advise(v, "Call it less often or with less work, starting there.%s%s",
+	                      work ? " " : "", work ? work->advice : "");
+}
+
+static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, struct verdict *v)
+{
+	char text[700];
+
+	verdict_name_sum(f, sum, text, sizeof(text));
+	verdict_say(v, "%s.", text);
+	if (query_lacks_agent(f->run, sum->entry->module))
+		return verdict_advise_agent(v);
+	if (origin_is_interpreter(sum->entry->module))
+		return advise_interpreter(sum->entry->module, true, v);
+	if (known_work_of_library(sum->entry->module))
+		return advise_call(sum->entry->module, v);
+	// A line of Python says what is asked for, and few libraries of Python's come with symbols.
+	if (sum->entry->name[0] == '[' && sum->entry->module && sum->own->python)
+		return verdict_advise(
+			v, "Start with that line: call the library less often or with less "
+			   "work. Its symbols would say where (see the limits).");
+	if (sum->entry->name[0] == '[' && sum->entry->module)
+		return verdict_advise(v,
+		                      "Start with that caller: call the library less often or with "
+		                      "less work. Its symbols would say where (see the limits).");
+	return advise_call(sum->entry->module, v);
+}
+
+// What native code has no name for, its op has one for.
+static bool says_op(const struct verdict_facts *f, const struct row *row, struct verdict *v)
+{
+	struct place_op op = place_op_around(f->cpu_tree, row->name, row->module);
+	char code[300], called[400] = "";
+
+	if (!op.name || (double)op.self < STANDS_FOR * (double)row->self)
+		return false;
+	// The user's own function that calls it may call others, too, which are as much of a price.
+	struct place_sum sum = place_busiest(f->cpu_tree, verdict_is_no_import);
+	if (sum.own && !sum.own->kernel && sum.self + sum.below > op.self)
+		return say_sum(f, &sum, v);
+	struct place_call call = place_caller(f->cpu_tree, op.name);
+	if (!call.caller)
+		call = place_caller(f->cpu_tree, row->name);
+	bool caller = call.caller && call.caller->name[0] != '[';
+	if (caller)
+		verdict_name_call(&call, called, sizeof(called));
+	name_nameless(row->module, code, sizeof(code));
+	verdict_say(v, "%s %% of %s is spent in the op %.80s (%s)%s%s.",
+	            format_percent(op.self, f->all).text, f->of, op.name, code,
+	            caller ? ", mostly called from " : "", called);
+	return verdict_advise(v, "Call it less often or with less work, starting there.");
+}
+
+// How the compiler that made most of it writes names. "" if that is unknown.
+static void find_jit_remedy(const struct verdict_facts *f, char *buffer, size_t size)
+{
+	struct error err;
+	cleanup(module_rows) struct module_rows *modules = query_modules(f->profile, &err);
+	uint64_t most_ns = 0;
+
+	buffer[0] = '\0';
+	for (size_t i = 0; modules && i < modules->count; i++) {
+		const struct module_row *row = &modules->rows[i];
+		if (strncmp(row->path, "[jit", 4) != 0 || row->level != DEBUG_NONE ||
+		    row->self_ns < most_ns)
+			continue;
+		most_ns = row->self_ns;
+		snprintf(buffer, size, "%s", row->remedy);
+	}
+}
+
+static bool advise_jit(const struct verdict_facts *f, struct verdict *v)
+{
+	char remedy[256];
+
+	find_jit_remedy(f, remedy, sizeof(remedy));
+	if (!*remedy)
+		return verdict_advise(v,
+		                      "Make the JIT compiler write symbol names: see the limits.");
+	return verdict_advise(v, "For the names of its functions, %s.", remedy);
+}
+
+bool verdict_nameless_jit(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *row = verdict_nameless_row(f);
+
+	if (!row || share_of(row->self, f->all) < ASKED_SHARE)
+		return false;
+	if (says_op(f, row, v))
+		return true;
+	verdict_say(v, "%s %% of %s is spent in code without symbols that a JIT compiler made.",
+	            format_percent(row->self, f->all).text, f->of);
+	return advise_jit(f, v);
+}
+
+// One that takes longer than any function does, as where several functions share its work.
+bool verdict_hot_op(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *row =
+		verdict_nameless_row(f) ? verdict_nameless_row(f) : verdict_hottest(f);
+	const struct op_row *op = verdict_hottest_op(f);
+	struct place_sum sum;
+	char place[256];
+
+	if (!op || share_of(op->self_ns, f->ops->wall_ns) < ASKED_SHARE)
+		return false;
+	double price = verdict_price_of_op(f, op);
+	bool asked = verdict_asks_most(f, MORE_THAN, &sum);
+	if ((row && price <= MORE_THAN * verdict_price_of_row(f, row)) ||
+	    (asked && price <= verdict_price_of_sum(f, &sum)))
+		return false;
+	place_words(op->file, op->line, NULL, place, sizeof(place));
+	verdict_say(v, "%s %% of the time is spent in the op %.80s%s%s.",
+	            format_percent(op->self_ns, f->ops->wall_ns).text, op->name,
+	            *place ? ", mostly called from " : "", place);
+	return verdict_advise(v, "Call it less often or with less work%s.",
+	                      *place ? ", starting there" : "");
+}
+
+// What starts with an import is told by what is imported.
+bool verdict_of_imports(const struct verdict_facts *f, struct verdict *v)
+{
+	for (size_t i = 0; i < f->findings->shown; i++) {
+		const struct finding *finding = &f->findings->items[i];
+		if (!verdict_is_of_imports(finding))
+			continue;
+		verdict_say_finding(finding, v);
+		return verdict_advise_apart(f, finding, v);
+	}
+	return false;
+}
+
+bool verdict_asked_for(const struct verdict_facts *f, struct verdict *v)
+{
+	struct place_sum sum;
+
+	if (!verdict_asks_most(f, MORE_THAN, &sum))
+		return false;
+	return (verdict_is_import(&sum) && verdict_of_imports(f, v)) || say_sum(f, &sum, v);
+}
+
+bool verdict_flat(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *row = verdict_hottest(f);
+
+	if (row && share_of(row->self, f->all) >= FLAT_SHARE)
+		return false;
+	verdict_say(v, "No function holds more than %.0f %% of %s: the profile is flat.",
+	            100 * FLAT_SHARE, f->of);
+	return verdict_advise(v, "Start with the call tree: bottleneck report --call-tree");
+}
+
+// Nobody needs the names of its own functions here, which some builds have.
+static bool of_openmp(const struct verdict_facts *f, const struct row *row, const char *called,
+                      struct verdict *v)
+{
+	uint64_t self = 0;
+
+	if (!row->module || !origin_is_openmp(row->module))
+		return false;
+	for (size_t i = 0; i < f->cpu->count; i++)
+		if (f->cpu->rows[i].module && strcmp(f->cpu->rows[i].module, row->module) == 0)
+			self += f->cpu->rows[i].self;
+	verdict_say(v,
+	            "%s %% of %s is spent in OpenMP's runtime (%s), where threads wait for each "
+	            "other%s%s.",
+	            format_percent(self, f->all).text, f->of, path_base(row->module),
+	            *called ? ", mostly in a loop of " : "", called);
+	return verdict_advise(
+		v, "See whether its pieces are equal (schedule(dynamic)) and long enough, and "
+		   "whether there are more threads than free CPUs: then "
+		   "OMP_WAIT_POLICY=passive makes them sleep.");
+}
+
+static const char *const loop_words[LOOP_KINDS] = {
+	[LOOP_WAIT] = "re-read one memory address until it changes",
+	[LOOP_CHASE] = "follow dependent loads",
+	[LOOP_DIVIDE] = "wait for divisions or square roots",
+	[LOOP_STRIDE] = "walk memory in strides",
+	[LOOP_SEARCH] = "compare elements one by one",
+	[LOOP_COPY] = "copy or fill memory",
+	[LOOP_SUM] = "add floating-point numbers to one sum",
+	[LOOP_SCALAR] = "compute with one element at a time",
+	[LOOP_NARROW] = "compute with short vectors",
+};
+
+// "; 34 % of that in loops that follow dependent loads, most at gzip+0x5a10": a fact beside, and no
+// advice, as the program may be nobody's here to change.
+static void add_loop(const struct verdict_facts *f, const struct row *row, struct verdict *v)
+{
+	size_t length = strlen(v->sentence);
+	struct nameless_loop loop;
+
+	if (!query_nameless_loop(f->profile, row->module, &loop) ||
+	    share_of(loop.ns, loop.all_ns) < LOOP_SHARE || !length)
+		return;
+	snprintf(v->sentence + length - 1, sizeof(v->sentence) - length + 1,
+	         "; %s %% of that in loops that %s, most at %.60s+0x%" PRIx64 ".",
+	         format_percent(loop.ns, loop.all_ns).text, loop_words[loop.fact.kind],
+	         path_base(row->module), loop.address);
+}
+
+// Code without a name is below one that has one, or in a library that is known for one thing:
+// either says what the program does. Nobody but its packagers can change a program of the system's,
+// but what it is asked to do is up to the user.
+static bool advise_nameless(const char *module, bool caller, bool own, bool above,
+                            struct verdict *v)
+{
+	const struct known_work *work = known_work_of_library(module);
+	const struct known_work *program = known_work_of_program(module);
+
+	if (program)
+		return verdict_advise(v, "%s", program->advice);
+	if (work && own)
+		return advise_call(module, v);
+	if (work)
+		return verdict_advise(v, "%s", work->advice);
+	if (caller || above)
+		return verdict_advise(
+			v, "Start with that caller: call it less often or with less work. "
+			   "Symbols would say where (see the limits).");
+	if (origin_is_installed(module))
+		return verdict_advise(
+			v,
+			"What %.60s works on is up to its options and input: give it less "
+			"work, or share the work among several threads or processes. Its "
+			"symbols would name its functions (see the limits).",
+			path_base(module));
+	return verdict_advise(v, "Get its symbols first (see the limits).");
+}
+
+// "97 % of the CPU time is spent in code without symbols in liblzma.so.5 (a library for
+// compression), mostly below lzma_code."
+static bool say_nameless(const struct verdict_facts *f, const struct row *row, const char *called,
+                         bool own, struct verdict *v)
+{
+	const struct known_work *work = known_work_of_library(row->module);
+	const struct known_work *program = known_work_of_program(row->module);
+	struct place_direct above = { 0 };
+	char code[300], both[64];
+
+	if (!*called)
+		above = place_named_above(f->cpu_tree, row->name, row->module);
+	if ((double)above.self < STANDS_FOR * (double)row->self)
+		above.caller = NULL;
+	const char *whole = above.caller ? above.caller->name : NULL;
+	cleanup_free char *name = whole ? function_name_bare(whole) : NULL;
+	name_nameless(row->module, code, sizeof(code));
+	verdict_say(v, "%s %% of %s%s is spent in %s%s%s%s%s%s%.200s.",
+	            format_percent(row->self, f->all).text, f->of,
+	            verdict_with_waiting(f, row, both, sizeof(both)), code,
+	            work      ? " (a library for "
+	            : program ? " (a program for "
+	                      : "",
+	            work      ? work->name
+	            : program ? program->name
+	                      : "",
+	            work || program ? ")" : "", *called ? ", mostly called from " : "",
+	            *called ? called
+	            : whole ? ", mostly below "
+	                    : "",
+	            *called ? ""
+	            : name  ? name
+	            : whole ? whole
+	                    : "");
+	add_loop(f, row, v);
+	return advise_nameless(row->module, *called, own, whole, v);
+}
+
+// "75 % of the CPU time is spent in memmem, mostly called from rb_memsearch in libruby-3.1.so."
+static bool below_library(const struct verdict_facts *f, const struct row *row, const char *place,
+                          struct verdict *v)
+{
+	struct place_direct above = place_outer_caller(f->cpu_tree, row->name, row->module);
+	const struct call_node *caller = above.caller;
+	char code[400], both[64];
+
+	if (!caller || (double)above.self < STANDS_FOR * (double)row->self)
+		return false;
+	if (caller->name[0] == '[')
+		name_nameless(caller->module, code, sizeof(code));
+	else
+		verdict_name_node(caller, code, sizeof(code));
+	verdict_say(v, "%s %% of %s%s is spent in %s, mostly called from %s.",
+	            format_percent(row->self, f->all).text, f->of,
+	            verdict_with_waiting(f, row, both, sizeof(both)), place, code);
+	if (strcmp(caller->name, "[jit]") == 0)
+		return advise_jit(f, v);
+	if (origin_is_interpreter(caller->module))
+		return advise_interpreter(caller->module, false, v);
+	if (caller->name[0] != '[' && !known_work_of_library(caller->module) &&
+	    !known_work_of_program(caller->module))
+		return verdict_advise(
+			v, "Start with that caller: call it less often or with less work.");
+	return advise_nameless(caller->module, false, false, false, v);
+}
+
+bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *row = verdict_hottest(f);
+	bool foreign = origin_is_foreign(row->module, row->file);
+	struct place_call call = { 0 };
+
+	if (foreign)
+		call = place_caller(f->cpu_tree, row->name);
+	bool caller = call.caller && call.caller->name[0] != '['; // no name, no help
+	// A caller of the same library is no place for the user to begin at.
+	bool outside = caller && !origin_is_foreign(call.caller->module, call.caller->file);
+	char place[400], called[400] = "", both[64];
+
+	verdict_name_row(row, place, sizeof(place));
+	if (caller)
+		verdict_name_call(&call, called, sizeof(called));
+	if (of_openmp(f, row, called, v))
+		return true;
+	if (foreign && !caller && row->name[0] != '[' && !row->kernel &&
+	    !query_lacks_agent(f->run, row->module) && below_library(f, row, place, v))
+		return true;
+	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
+	    says_op(f, row, v))
+		return true;
+	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
+	    !row->kernel && !origin_is_interpreter(row->module))
+		return say_nameless(f, row, called, outside, v);
+	verdict_say(v, "%s %% of %s%s is spent in %s%s%s.", format_percent(row->self, f->all).text,
+	            f->of, verdict_with_waiting(f, row, both, sizeof(both)), place,
+	            caller ? ", mostly called from " : "", caller ? called : "");
+	if (query_lacks_agent(f->run, row->module))
+		return verdict_advise_agent(v);
+	if (origin_is_interpreter(row->module)) {
+		bool other = caller && !origin_is_interpreter(call.caller->module);
+		return advise_interpreter(row->module, other, v);
+	}
+	if (row->kernel)
+		return verdict_advise(
+			v, "Make fewer and larger system calls, and reuse memory instead "
+			   "of allocating it anew.");
+	if (known_work_of_library(row->module) && !outside)
+		return verdict_advise(v, "%s", known_work_of_library(row->module)->advice);
+	if (caller)
+		return advise_call(row->module, v);
+	// The hot lines are the user's own.
+	if (row->file && !foreign) {
+		verdict_advise(v, "Start there: its lines are under \"hot lines\", its callers in "
+		                  "bottleneck report --call-tree");
+		verdict_add_caller(f, row->name, v);
+		return true;
+	}
+	return verdict_advise(v, "See who calls it: bottleneck report --call-tree");
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// What removing a place, an op or the cause of a finding would save, and which saves most.
+#include "cli/report/verdict_rules.h"
+
+#include "base/op.h"
+#include "base/origin.h"
+#include "base/path.h"
+#include "base/share.h"
+#include "base/strings.h"
+#include "cli/report/place.h"
+#include "merge/profile/profile.h"
+#include "merge/query/query_ops.h"
+#include "merge/query/query_waits.h"
+#include "merge/query/query_wall.h"
+#include "merge/rules/finding.h"
+
+#include <string.h>
+
+#define BESIDE_SHARE 0.1  /* of the time that threads were on CPUs, two or more at once */
+#define GIVES_REASON 0.33 /* the same, where the place has the time of all that it calls, too */
+
+// What code that had CPU_NS of all threads made the run wait for CPUs, as merge/rules/queue.h has
+// it for findings, but for the run as a whole.
+static double queue_of(const struct verdict_facts *f, uint64_t cpu_ns)
+{
+	return share_of(cpu_ns, f->crowd.cpu->all) * (double)f->crowd.own_ns;
+}
+
+static double queue_of_row(const struct verdict_facts *f, const struct row *row)
+{
+	for (size_t i = 0; f->crowd.cpu && i < f->crowd.cpu->count; i++) {
+		const struct row *other = &f->crowd.cpu->rows[i];
+		if (strcmp(other->name, row->name) == 0 && strings_same(other->file, row->file) &&
+		    strings_same(other->module, row->module))
+			return queue_of(f, other->self);
+	}
+	return 0;
+}
+
+static double queue_of_sum(const struct verdict_facts *f, const struct place_sum *sum)
+{
+	if (!f->crowd.cpu)
+		return 0;
+	struct place_sum all = place_sum_of(f->crowd.tree, sum->own);
+	return queue_of(f, all.self + all.below);
+}
+
+// How much of the run CPU_NS of all threads explain, as evidence_weigh() has it for findings.
+static double price_of(const struct verdict_facts *f, uint64_t cpu_ns, double queue_ns)
+{
+	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE], wall = f->run->wall_ns;
+	uint64_t run = wall > waited ? wall - waited : 0;
+
+	if (f->wall.ranks) {
+		double price = (double)cpu_ns + queue_ns;
+		return price < (double)wall ? price : (double)wall;
+	}
+	double share = share_of(cpu_ns, f->all > run ? f->all : run) * (double)wall;
+	return share < (double)cpu_ns ? share : (double)cpu_ns;
+}
+
+double verdict_price_of_row(const struct verdict_facts *f, const struct row *row)
+{
+	return price_of(f, row->self, queue_of_row(f, row));
+}
+
+double verdict_price_of_sum(const struct verdict_facts *f, const struct place_sum *sum)
+{
+	return price_of(f, sum->self + sum->below, queue_of_sum(f, sum));
+}
+
+// Where findings are priced without waiting for a CPU, of which an op has its part.
+double verdict_price_of_op(const struct verdict_facts *f, const struct op_row *op)
+{
+	uint64_t waited = f->wall.ranks ? f->wall.ns[METRIC_OFF_RUNNABLE] : 0;
+	uint64_t wall = f->run->wall_ns;
+
+	return share_of(op->self_ns, f->ops->wall_ns) * (double)(wall > waited ? wall - waited : 0);
+}
+
+// Whether PRICE, of a place, is more than FINDING explains. One that is AT that place says why it
+// takes long, and stands for it if it explains STANDS_FOR of it, whatever part of that could be
+// saved; 1: it is elsewhere.
+static bool outranks(double price, const struct finding *finding, double stands_for)
+{
+	double part = stands_for < 1 && finding->rule->part > 0 ? finding->rule->part : 1;
+
+	return stands_for * price > (double)finding->saving_ns / part;
+}
+
+static bool is_in(const struct finding *finding, const char *function, const char *file)
+{
+	return finding->function && strcmp(finding->function, function) == 0 &&
+	       strings_same(finding->file, file);
+}
+
+static bool calls(const struct finding *finding, const char *callee)
+{
+	for (size_t i = 0; i < finding->row_count; i++)
+		if (finding->rows[i].callee && strcmp(finding->rows[i].callee, callee) == 0)
+			return true;
+	return false;
+}
+
+// FINDING is about what calls the op, or about that line.
+static bool is_at_op(const struct finding *finding, const struct op_row *op)
+{
+	return calls(finding, op->name) ||
+	       (op->line && op->line == finding->line && strings_same(op->file, finding->file));
+}
+
+// It says what the op that holds most is called for.
+static bool explains_op(const struct verdict_facts *f, const struct finding *finding)
+{
+	const struct op_row *op = verdict_hottest_op(f);
+
+	return op && share_of(op->self_ns, f->ops->wall_ns) >= ASKED_SHARE &&
+	       is_at_op(finding, op) && !outranks(verdict_price_of_op(f, op), finding, STANDS_FOR);
+}
+
+// FINDING's place is a program or library that has no symbols.
+static bool is_nameless_in(const struct finding *finding, const struct row *row)
+{
+	return row->name[0] == '[' && row->module && finding->function && !finding->file &&
+	       strcmp(finding->function, path_base(row->module)) == 0;
+}
+
+// A library's function that the place of FINDING, the busiest of all, calls, or that FINDING names.
+static bool is_at_row(const struct verdict_facts *f, const struct finding *finding,
+                      const struct row *row)
+{
+	struct place_sum sum = place_busiest(f->cpu_tree, NULL);
+
+	return is_in(finding, row->name, row->file) || calls(finding, row->name) ||
+	       is_nameless_in(finding, row) ||
+	       (sum.own && is_in(finding, sum.own->name, sum.own->file) && sum.below >= row->self &&
+	        origin_is_foreign(row->module, row->file));
+}
+
+// The place of FINDING, or what that calls: a copy constructor or clone() of the user's own is
+// charged to who copies.
+static bool is_at_sum(const struct finding *finding, const struct place_sum *sum)
+{
+	return is_in(finding, sum->own->name, sum->own->file) || calls(finding, sum->own->name);
+}
+
+// Whether FINDING says why what FUNCTION does is done by one thread at a time, as no two were on
+// CPUs at once: a lock is held meanwhile. Then the place costs that much because of the lock.
+static bool orders(const struct verdict_facts *f, const struct finding *finding,
+                   const char *function)
+{
+	struct parallel parallel;
+
+	if (!finding->rule->orders || !finding->function ||
+	    !place_is_within(f->cpu_tree, function, finding->function, finding->file))
+		return false;
+	query_parallel(f->profile, 0, 0, &parallel);
+	uint64_t busy = parallel.one_ns + parallel.more_ns;
+	return busy && (double)parallel.more_ns < BESIDE_SHARE * (double)busy;
+}
+
+// Whether a function, an op, or a function with what it asks libraries for, explains more of the
+// run than FINDING: worst is what costs most, whatever a rule says of it.
+bool verdict_is_outranked(const struct verdict_facts *f, const struct finding *finding)
+{
+	const struct row *row =
+		verdict_nameless_row(f) ? verdict_nameless_row(f) : verdict_hottest(f);
+	const struct op_row *op = verdict_hottest_op(f);
+	struct place_sum sum;
+
+	if (f->run->samples < FEW_SAMPLES)
+		return false;
+	if (row && orders(f, finding, row->name))
+		return false;
+	// What the sentence would be about is slow for that reason.
+	bool asks = verdict_asks_most(f, MORE_THAN, &sum) && !verdict_is_import(&sum);
+	bool reason = asks && is_at_sum(finding, &sum) &&
+	              !outranks(verdict_price_of_sum(f, &sum), finding, STANDS_FOR);
+	if (row && !reason &&
+	    outranks(verdict_price_of_row(f, row), finding,
+	             is_at_row(f, finding, row) ? STANDS_FOR : 1))
+		return true;
+	if (op &&
+	    outranks(verdict_price_of_op(f, op), finding, is_at_op(finding, op) ? STANDS_FOR : 1))
+		return true;
+	return asks && outranks(verdict_price_of_sum(f, &sum), finding,
+	                        is_at_sum(finding, &sum) ? GIVES_REASON : 1);
+}
+
+// Of a program that the user has not made, and of which nothing is known but how long it ran, there
+// is nothing to begin with: what costs more than that is said instead.
+static bool beats_nameless(const struct verdict_facts *f, const struct finding *finding)
+{
+	const struct row *row = verdict_hottest(f);
+
+	return row && row->name[0] == '[' && row->module &&
+	       origin_is_foreign(row->module, row->file) &&
+	       (double)finding->saving_ns > verdict_price_of_row(f, row);
+}
+
+// The one that explains most. Of what is no fault by itself, such as imports, only what most of the
+// run is spent in. Rules on the measurement say how far to trust it, not what is slow.
+const struct finding *verdict_worst_finding(const struct verdict_facts *f)
+{
+	const struct finding *most = NULL;
+
+	for (size_t i = 0; i < f->findings->shown; i++) {
+		const struct finding *finding = &f->findings->items[i];
+		bool counts = finding->severity >= SEVERITY_WARN || finding->share >= MOST_SHARE ||
+		              beats_nameless(f, finding) || explains_op(f, finding);
+		if (counts && finding->rule->subject != RULES_QUALITY &&
+		    finding->saving_ns > (most ? most->saving_ns : 0) &&
+		    !(most && finding->rule->potential))
+			most = finding;
+	}
+	return most;
+}

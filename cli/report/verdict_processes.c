@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// The rule for runs of many processes: the program that has most of their time.
+#include "cli/report/verdict_rules.h"
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/format.h"
+#include "base/known_work.h"
+#include "base/origin.h"
+#include "base/path.h"
+#include "base/share.h"
+#include "merge/query/query_wall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY_PROCESSES 3
+
+// Processes of one program, by the rows of processes.
+struct program {
+	const struct row *most;
+	size_t length; // of its name, in the process's
+	uint64_t ns;
+	uint32_t runs;
+};
+
+// A title is a program's name, and what tells its processes apart.
+static size_t program_length(const char *title)
+{
+	return strcspn(title, " :");
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+// Of the programs of ROWS the one with most time.
+static struct program main_program(const struct rows *rows)
+{
+	struct program best = { 0 };
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const char *name = rows->rows[i].name;
+		struct program program = { &rows->rows[i], program_length(name), 0, 0 };
+		for (size_t j = 0; j < rows->count; j++) {
+			const struct row *row = &rows->rows[j];
+			bool same = program_length(row->name) == program.length &&
+			            strncmp(row->name, name, program.length) == 0;
+			if (same && j < i)
+				break; // it was counted
+			program.ns += same ? row->self : 0;
+			program.runs += same;
+		}
+		best = program.ns > best.ns ? program : best;
+		if (2 * best.ns >= rows->all)
+			break;
+	}
+	return best;
+}
+
+// Whether most of its processes are forks of one of the same program, which has not started
+// another: the workers of a server.
+static bool are_workers(const struct profile *p, const struct rows *rows,
+                        const struct program *program)
+{
+	uint32_t forks = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		bool same = program_length(row->name) == program->length &&
+		            strncmp(row->name, program->most->name, program->length) == 0;
+		forks += same && query_is_fork(p, row->id);
+	}
+	return 2 * forks > program->runs;
+}
+
+// Processor time, or wall time, of the program's run in the middle.
+static uint64_t median_run(const struct rows *rows, const struct program *program)
+{
+	cleanup_free uint64_t *ns = calloc(program->runs + 1, sizeof(*ns));
+	size_t count = 0;
+
+	for (size_t i = 0; ns && i < rows->count && count < program->runs; i++)
+		if (program_length(rows->rows[i].name) == program->length &&
+		    strncmp(rows->rows[i].name, program->most->name, program->length) == 0)
+			ns[count++] = rows->rows[i].self;
+	if (!count)
+		return 0;
+	qsort(ns, count, sizeof(*ns), compare_u64);
+	return ns[count / 2];
+}
+
+// Of many processes one, or the runs of one program, is what the run is about: a build's compiler.
+// Its functions are nothing that its user works on.
+bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *hot = verdict_hottest(f);
+	struct query query = { .by = BY_PROCESS,
+		               .sort = SORT_SELF,
+		               .on_cpu = true,
+		               .of = f->wall.ranks ? QUERY_WALL : QUERY_THREADS };
+	struct error err = { 0 };
+
+	bool installed = hot && !hot->file && hot->module && origin_is_installed(hot->module);
+
+	if (f->totals->processes < MANY_PROCESSES || !hot ||
+	    (!installed && !origin_is_foreign(hot->module, hot->file)))
+		return false;
+	cleanup(rows) struct rows *rows = query_run(f->profile, &query, &err);
+	const struct row *most = rows && rows->count ? &rows->rows[0] : NULL;
+	if (most && share_of(most->self, f->all) >= MOST_SHARE) {
+		verdict_say(v, "%s %% of %s is in one of %u processes: %.200s (%u).",
+		            format_percent(most->self, f->all).text, f->of, f->totals->processes,
+		            most->name, most->id);
+		if (known_work_of_program(most->name))
+			return verdict_advise(v, "%s", known_work_of_program(most->name)->advice);
+		return verdict_advise(
+			v,
+			"What it does: bottleneck report --process=%u. Give it less work, or options for more "
+			"threads or less effort; in a build, start it before the others.",
+			most->id);
+	}
+	struct program program = most ? main_program(rows) : (struct program){ 0 };
+	if (program.runs < MANY_PROCESSES || share_of(program.ns, f->all) < MOST_SHARE)
+		return false;
+	bool named = strlen(program.most->name) > program.length;
+	if (are_workers(f->profile, rows, &program)) {
+		verdict_say(
+			v,
+			"%s %% of %s is in %u processes of %.*s, %s each (median); the one with most%s%.200s%s "
+			"has %s.",
+			format_percent(program.ns, f->all).text, f->of, program.runs,
+			(int)program.length, program.most->name,
+			format_duration(median_run(rows, &program)).text, named ? ", " : "",
+			named ? program.most->name : "", named ? "," : "",
+			format_duration(program.most->self).text);
+		return verdict_advise(
+			v,
+			"What it does: bottleneck report --process=%u. Give them less work for "
+			"each request or item.",
+			program.most->id);
+	}
+	verdict_say(
+		v,
+		"%s %% of %s is in %u runs of %.*s, %s each (median); the longest%s%.200s%s has %s.",
+		format_percent(program.ns, f->all).text, f->of, program.runs, (int)program.length,
+		program.most->name, format_duration(median_run(rows, &program)).text,
+		named ? ", " : "", named ? program.most->name : "", named ? "," : "",
+		format_duration(program.most->self).text);
+	return verdict_advise(
+		v, "Start fewer of them, each for more work; or more at a time: make -j, "
+		   "xargs -P.");
+}
