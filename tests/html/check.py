@@ -396,17 +396,17 @@ def check_paper(b):
     expect("it can be printed", base64.b64decode(paper).startswith(b"%PDF"))
 
 
-def check_narrow(b):
-    b.size(400, 900)
-    wide = b.run("return document.documentElement.scrollWidth")
-    expect(f"nothing sticks out of a narrow window: {wide}", wide <= 400)
-    b.size(1280, 900)
+def check_widths(b):
+    for width in 400, 1280:
+        b.size(width, 900)
+        wide = b.run("return document.documentElement.scrollWidth")
+        expect(f"nothing sticks out of a window of {width}: {wide}", wide <= width)
 
 
 def check_small(b, path):
     b.open(path)
     for check in (check_first_screen, check_names, check_flame, check_tables, check_charts, check_phases, check_timeline, check_steps,
-                  check_source, check_reading, check_theme, check_reading, check_paper, check_narrow):
+                  check_source, check_reading, check_theme, check_reading, check_paper, check_widths):
         check(b)
     b.media("dark")
     check_reading(b)

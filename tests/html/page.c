@@ -201,6 +201,9 @@ static void make_big(void)
 	}
 }
 
+#define TEN                                                                                        \
+	"1000001, 1000002, 1000003, 1000004, 1000005, 1000006, 1000007, 1000008, 1000009, 1000010, "
+
 static void write_source(void)
 {
 	static const char *const lines[] = {
@@ -212,6 +215,8 @@ static void write_source(void)
 		"def wait_for(): pass",
 		"def main():",
 		"    decode(next(items))",
+		"",
+		"wider_than_a_window = [" TEN TEN TEN TEN "]",
 	};
 	FILE *file = fopen(source, "w");
 
