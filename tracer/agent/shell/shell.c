@@ -9,10 +9,11 @@
  */
 #include "base/op.h"
 #include "base/path.h"
+#include "tracer/agent/loaded.h"
+#include "tracer/agent/loader.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/provider.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,14 +23,27 @@
 static int (*executing_line)(void);
 static char *(*value_of)(const char *variable);
 
+// The first object is the program. dlsym() would allocate what it has to say of a name that is not
+// there, in each program that is no shell.
+static int look_at_program(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct loaded program;
+
+	(void)size;
+	(void)context;
+	if (!loaded_of(info, &program))
+		return 1;
+	*(void **)&executing_line = loaded_define(&program, "executing_line_number");
+	if (executing_line)
+		*(void **)&value_of = loaded_define(&program, "get_string_value");
+	return 1;
+}
+
 static void shell_start(struct agent *a)
 {
 	(void)a;
-	if (!op_is_on(OP_SHELL))
-		return;
-	*(void **)&executing_line = dlsym(RTLD_DEFAULT, "executing_line_number");
-	if (executing_line)
-		*(void **)&value_of = dlsym(RTLD_DEFAULT, "get_string_value");
+	if (op_is_on(OP_SHELL))
+		loader_each(look_at_program, NULL);
 }
 
 static void shell_before_fork(void)
