@@ -90,7 +90,9 @@ size_t off_cpu_python_place(struct off_cpu_python *p, struct thread *thread,
                             const uint64_t **sps, size_t count, size_t max, uint32_t *flags)
 {
 	struct process *process = thread->process;
-	const struct python_native native = { process->space, frames, *sps, count };
+	const struct python_native native = {
+		.space = process->space, .frames = frames, .sps = *sps, .count = count
+	};
 
 	python_place(&process->python, chain, &native, &p->placed);
 	if (p->placed.whole)

@@ -306,10 +306,31 @@ static bool is_plain_call(const struct weave *w, size_t end)
 	return w->python->version < ANCHORED && count <= PLAIN_CALL;
 }
 
+static bool is_eval(const struct weave *w, size_t at)
+{
+	const struct frame *frame = &w->native->frames[at];
+	uint64_t address = frame_lookup_address(*frame) + w->bias;
+
+	return is_interpreter(w, at) && address >= w->python->eval_start &&
+	       address < w->python->eval_end;
+}
+
+// A Python function that was left before the frames were read, as generators are all the time,
+// stood among the innermost native frames: its time is not that of the C function that called it.
+static bool has_left(const struct weave *w, size_t end)
+{
+	for (size_t i = w->at; w->native->earlier && w->next == 0 && i < end; i++)
+		if (is_eval(w, i))
+			return true;
+	return false;
+}
+
 // The native frames between the last Python frame and the next one, which END holds.
 static void put_between(struct weave *w, size_t end)
 {
-	if (w->next == 0 || !is_plain_call(w, end))
+	if (has_left(w, end))
+		put_other_native(w, end);
+	else if (w->next == 0 || !is_plain_call(w, end))
 		put_called(w, end);
 	else
 		put_other_native(w, end);
@@ -367,15 +388,6 @@ static void place_by_anchors(struct weave *w)
 	}
 }
 
-static bool is_eval(const struct weave *w, size_t at)
-{
-	const struct frame *frame = &w->native->frames[at];
-	uint64_t address = frame_lookup_address(*frame) + w->bias;
-
-	return is_interpreter(w, at) && address >= w->python->eval_start &&
-	       address < w->python->eval_end;
-}
-
 static size_t count_evals(const struct weave *w)
 {
 	size_t count = 0;
@@ -426,7 +438,7 @@ static void put_rest(struct weave *w)
 
 	if (!w->chain->count)
 		put_native(w, end);
-	else if (w->next == 0)
+	else if (w->next == 0 && !has_left(w, end))
 		put_called(w, end);
 	else
 		put_other_native(w, end);

@@ -103,6 +103,7 @@ struct python_native {
 	const struct frame *frames;
 	const uint64_t *sps;
 	size_t count;
+	bool earlier; /* the thread has gone on since, before its Python frames were read */
 };
 
 struct python_stack {

@@ -130,13 +130,13 @@ static const struct python_chain *read_python(struct tracker *t, struct thread *
 		return NULL;
 	for (int i = 0; i < READS_MAX; i++) {
 		chain = off_cpu_python_read(t->reader, thread, sp, &until_ns);
-		if (chain)
-			off_cpu_python_called(t->reader, thread, &names);
 		if (chain && !(chain->flags & PYTHON_CUT))
 			break;
 		if (chain) // else it was leaving a call of the interpreter, or it is in none
 			keep_left(&left, chain);
 	}
+	if (chain)
+		off_cpu_python_called(t->reader, thread, &names);
 	return chain && left.count && !(chain->flags & PYTHON_CUT) ? join(t, &left, chain) : chain;
 }
 
@@ -148,6 +148,7 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 		sample->python ? sample->python : read_python(t, thread, sample, time_ns);
 	size_t count = tracker_unwind(t, thread, sample, time_ns, frames, max, flags);
 
+	t->read_later = !sample->python;
 	if (sample->has_user)
 		count = unwinder_complete(t->unwinder, &thread->last, time_ns, frames, count, max,
 		                          flags);

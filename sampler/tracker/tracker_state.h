@@ -108,6 +108,7 @@ struct tracker {
 	struct codes *codes;         /* borrowed; NULL: Python's frames are not wanted */
 	struct python_stack python;  /* of the last stack */
 	struct python_chain *joined; // of two reads of such a thread; owned
+	bool read_later; /* the Python frames of the stack at hand, after the thread went on */
 	struct off_cpu_python
 		*reader; /* of the frames of threads that run; NULL: agents report them */
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */

@@ -20,6 +20,7 @@ static struct frame frames[64];
 static uint64_t sps[64];
 static size_t count;
 static struct python_chain *chain;
+static bool earlier;
 
 static void tell(uint32_t number, const char *name)
 {
@@ -91,7 +92,7 @@ static void function(uint32_t number, uint64_t anchor)
 static const char *placed(void)
 {
 	static char text[1024];
-	const struct python_native in = { space, frames, sps, count };
+	const struct python_native in = { space, frames, sps, count, .earlier = earlier };
 	char one[64];
 
 	python_place(&python, chain, &in, &out);
@@ -165,6 +166,25 @@ Test(python, below_python_the_interpreters_own_frames_are_told_apart)
 	native(LIBRARY, 3);
 	function(1, 0x7210);
 	EXPECT("n8 i7 outer:10 n8 ");
+}
+
+// A generator was left by the time when the frames of a running thread were read: what it did is
+// not the time of the C function that had called it.
+Test(python, a_python_function_that_was_not_read_hides_who_called_it)
+{
+	version(0x0308);
+	native(LIBRARY, 1);
+	eval();
+	native(INTERPRETER, 2);
+	native(LIBRARY, 3);
+	eval();
+	function(1, 0);
+	EXPECT("n8 i7 i7 n8 outer:10 ");
+	earlier = true;
+	EXPECT("n8 n8 outer:10 ");
+	version(0x030c);
+	chain->frames[0].anchor = 0x7410;
+	EXPECT("n8 n8 outer:10 ");
 }
 
 Test(python, a_cut_stack_is_made_whole_by_the_interpreters_chain)
