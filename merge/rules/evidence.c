@@ -336,12 +336,20 @@ bool evidence_import(const struct evidence *e, char *buffer, size_t size)
 	return true;
 }
 
+bool evidence_is_jit(const char *function)
+{
+	return strncmp(function, "[jit", 4) == 0;
+}
+
 void finding_place(const char *function, const char *file, int line, char *buffer, size_t size)
 {
 	const char *base = path_base(file);
 	cleanup_free char *bare =
 		strlen(function) > LONG_NAME ? function_name_bare(function) : NULL;
-	const char *name = bare ? bare : function;
+	const char *name = evidence_is_jit(function)
+	                           ? "code without symbols that a JIT compiler made"
+	                   : bare ? bare
+	                          : function;
 
 	if (base && line > 0)
 		snprintf(buffer, size, "%.120s (%.120s:%d)", name, base, line);

@@ -107,6 +107,9 @@ const char *evidence_whole(const struct evidence *evidence, const struct finding
 /* "the main thread", "thread worker (12)". */
 const char *evidence_thread(const struct evidence *evidence, char *buffer, size_t size);
 
+/* Whether FUNCTION stands for code that a JIT compiler made and gave no names. */
+bool evidence_is_jit(const char *function);
+
 /* "decode (augment.py:88)", as far as it is known. */
 void finding_place(const char *function, const char *file, int line, char *buffer, size_t size);
 

@@ -502,7 +502,6 @@ static enum measured measure_alone(const struct evidence *e, const struct rule *
 	const struct parallel *parallel = &e->parallel;
 	char place[300], most[120] = "";
 
-	(void)rule;
 	if (!waits_are_known(e, finding))
 		return MEASURED_LACKS;
 	if (!find_alone(e))
@@ -523,6 +522,9 @@ static enum measured measure_alone(const struct evidence *e, const struct rule *
 		finding_advise(finding, "%s", work->advice);
 	else
 		say_share(e, most, sizeof(most), finding);
+	if (evidence_is_jit(finding->function))
+		finding_advise(finding, "For the names of its functions, profile with --names. %s",
+		               rule->advice);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(
 		finding,

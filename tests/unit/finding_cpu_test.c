@@ -686,6 +686,21 @@ Test(finding_cpu, a_known_program_that_works_alone_has_advice_of_its_own)
 	cr_expect_float_eq((double)finding->saving_ns / MS, 1200, 30); // by less work
 }
 
+// Its functions come first: nobody divides what has no name.
+Test(finding_cpu, code_of_a_jit_compiler_that_works_alone_is_said_to_be_that)
+{
+	held_stack = "[jit]";
+	cleanup(findings) struct findings *found = hold(HELD_JOIN, 1200);
+	const struct finding *finding = finding_of(found, "CPU-ALONE");
+
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "code without symbols that a JIT compiler made works alone "
+	                                "for 40 %") == finding->fact,
+	          "%s", finding->fact);
+	cr_expect(strstr(finding->advice, "profile with --names. Split") != NULL, "%s",
+	          finding->advice);
+}
+
 Test(finding_cpu, who_is_kept_out_of_a_lock_has_something_to_do)
 {
 	const uint32_t kinds[] = { WAIT_KIND_GIL, HELD_MUTEX, HELD_RWLOCK };
