@@ -213,6 +213,11 @@ int main(int argc, char **argv)
 		go_on(ways[letters[0] - 'A'], true);
 	} else {
 		for (; letters[count] && count < 16; count++)
+			if (letters[count] < 'a' || letters[count] > 'z' ||
+			    (size_t)(letters[count] - 'a') >= sizeof(ways) / sizeof(ways[0]) ||
+			    !ways[letters[count] - 'a'])
+				return 2;
+		for (count = 0; letters[count] && count < 16; count++)
 			pthread_create(&threads[count], NULL, run, (void *)&letters[count]);
 		while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < count)
 			usleep(1000);
