@@ -328,9 +328,7 @@ static bool has_left(const struct weave *w, size_t end)
 // The native frames between the last Python frame and the next one, which END holds.
 static void put_between(struct weave *w, size_t end)
 {
-	if (has_left(w, end))
-		put_other_native(w, end);
-	else if (w->next == 0 || !is_plain_call(w, end))
+	if (!has_left(w, end) && (w->next == 0 || !is_plain_call(w, end)))
 		put_called(w, end);
 	else
 		put_other_native(w, end);
