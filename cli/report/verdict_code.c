@@ -193,7 +193,7 @@ bool verdict_hot_op(const struct verdict_facts *f, struct verdict *v)
 	                      *place ? ", starting there" : "");
 }
 
-// What starts with an import is told by what is imported.
+// What starts with an import is described by what is imported.
 bool verdict_of_imports(const struct verdict_facts *f, struct verdict *v)
 {
 	for (size_t i = 0; i < f->findings->shown; i++) {

@@ -176,7 +176,7 @@ bool verdict_nameless_jit(const struct verdict_facts *f, struct verdict *v);
 /* One that takes longer than any function does, as where several functions share its work. */
 bool verdict_hot_op(const struct verdict_facts *f, struct verdict *v);
 
-/* What starts with an import is told by what is imported. */
+/* What starts with an import is described by what is imported. */
 bool verdict_of_imports(const struct verdict_facts *f, struct verdict *v);
 bool verdict_asked_for(const struct verdict_facts *f, struct verdict *v);
 bool verdict_flat(const struct verdict_facts *f, struct verdict *v);

@@ -434,7 +434,7 @@ static enum measured measure_stage(const struct evidence *e, const struct rule *
 }
 
 // Whether most of what SIDE's function does is to import modules, which nobody divides among
-// threads: PY-IMPORT and WARM-INIT tell of that.
+// threads: PY-IMPORT and WARM-INIT report that.
 static bool is_import(const struct evidence *e, const struct wait_side *side)
 {
 	const struct activities *a = e->activities;

@@ -327,7 +327,7 @@ Test(finding_ops, tensors_of_lists)
 #define LIBRARY     "/usr/lib/python3/"
 #define WORKER_LOOP "{_worker_loop " LIBRARY "torch/utils/data/_utils/worker.py:290}"
 
-// COUNT workers, each of which works, sleeps, is told what to do, and waits for a CPU for so many
+// COUNT workers, each of which works, sleeps, is given work, and waits for a CPU for so many
 // ms.
 static void run_workers(uint32_t count, uint64_t work, uint64_t asleep, uint64_t idle,
                         uint64_t runnable)

@@ -435,7 +435,7 @@ static struct op_memory stands_for(double calls, size_t bytes)
 	};
 }
 
-// The process is told of live bytes, and the collector, if it is time.
+// Reports live bytes to the process, and to the collector if it is time.
 static void tell_in_part(struct memory_thread *t)
 {
 	memory_slots_publish_if_due(t);
