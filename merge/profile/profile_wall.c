@@ -85,6 +85,8 @@ void profile_wall_process(struct profile *p, const struct process_event *event)
 
 	if (w)
 		wall_process(w, event->process, event->parent);
+	if (w && event->exec)
+		wall_exec(w, event->process, event->time_ns);
 }
 
 void profile_wall_thread(struct profile *p, const struct thread_event *event)

@@ -598,6 +598,30 @@ void wall_peers(struct wall *w, const struct peers_event *peers)
 	wall_keep_peers(w, h, &kept);
 }
 
+// Those before it move on.
+static void keep_child(struct children *children, uint32_t thread, uint64_t time_ns)
+{
+	size_t at = 1;
+
+	if (!thread || time_ns < children->times_ns[0])
+		return;
+	for (; at < CHILDREN_KEPT && children->times_ns[at] <= time_ns; at++) {
+		children->threads[at - 1] = children->threads[at];
+		children->times_ns[at - 1] = children->times_ns[at];
+	}
+	children->threads[at - 1] = thread;
+	children->times_ns[at - 1] = time_ns;
+}
+
+void wall_exec(struct wall *w, uint32_t process, uint64_t time_ns)
+{
+	const struct process *p = wall_find_process(w, process);
+	struct process *parent = p ? wall_find_process(w, p->parent) : NULL;
+
+	if (parent)
+		keep_child(&parent->execed, p->first_thread, time_ns);
+}
+
 void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)
 {
 	struct history *h = wall_find_thread(w, thread);
@@ -623,13 +647,8 @@ void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns)
 		return;
 	p->live--;
 	struct process *parent = p->live ? NULL : wall_find_process(w, p->parent);
-	if (!parent || !p->first_thread || time_ns < parent->ended[0].time_ns)
-		return;
-	size_t at = 1; // those that ended before it move on
-	for (; at < CHILDREN_KEPT && parent->ended[at].time_ns <= time_ns; at++)
-		parent->ended[at - 1] = parent->ended[at];
-	parent->ended[at - 1].thread = p->first_thread;
-	parent->ended[at - 1].time_ns = time_ns;
+	if (parent)
+		keep_child(&parent->ended, p->first_thread, time_ns);
 }
 
 // From where the run's thread ended on it is the one that ended last.

@@ -170,6 +170,9 @@ void wall_process(struct wall *w, uint32_t number, uint32_t parent);
 void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag, uint64_t time_ns);
 void wall_thread_end(struct wall *w, uint32_t thread, uint64_t time_ns);
 
+/* PROCESS runs another program from TIME_NS on: who is in vfork() for it goes on. */
+void wall_exec(struct wall *w, uint32_t process, uint64_t time_ns);
+
 void wall_span(struct wall *w, const struct span_event *span);
 void wall_stack(struct wall *w, const struct wall_stack *stack);
 void wall_wait(struct wall *w, const struct wall_wait *wait);

@@ -236,20 +236,42 @@ const struct history *wall_spun_on(const struct wall *w, const struct history *h
 	return best || !last || last->state != THREAD_READY ? best : last;
 }
 
-uint32_t wall_ended_child(const struct wall *w, const struct history *h, uint64_t from_ns,
-                          uint64_t to_ns)
+// The last of CHILDREN between FROM_NS and TO_NS; 0: there is none.
+static uint32_t last_child(const struct children *children, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = CHILDREN_KEPT; i-- > 0;)
+		if (children->times_ns[i] >= from_ns && children->times_ns[i] <= to_ns)
+			return children->threads[i];
+	return 0;
+}
+
+uint32_t wall_awaited_child(const struct wall *w, const struct history *h, uint64_t from_ns,
+                            uint64_t to_ns)
+{
+	const struct process *p = wall_find_process(w, h->process);
+	uint32_t ended = p ? last_child(&p->ended, from_ns, to_ns) : 0;
+
+	return ended || !p ? ended : last_child(&p->execed, from_ns, to_ns);
+}
+
+uint64_t wall_exec_ns(const struct wall *w, const struct history *h, uint32_t thread,
+                      uint64_t from_ns, uint64_t to_ns)
 {
 	const struct process *p = wall_find_process(w, h->process);
 
 	for (size_t i = p ? CHILDREN_KEPT : 0; i-- > 0;)
-		if (p->ended[i].time_ns >= from_ns && p->ended[i].time_ns <= to_ns)
-			return p->ended[i].thread;
+		if (p->execed.threads[i] == thread && p->execed.times_ns[i] >= from_ns &&
+		    p->execed.times_ns[i] <= to_ns)
+			return p->execed.times_ns[i];
 	return 0;
 }
 
-static uint32_t guess_child(const struct wall *w, const struct history *h)
+// One that ended: who sleeps or polls is not in vfork().
+static uint32_t ended_child(const struct wall *w, const struct history *h)
 {
-	return wall_ended_child(w, h, h->since_ns, UINT64_MAX);
+	const struct process *p = wall_find_process(w, h->process);
+
+	return p ? last_child(&p->ended, h->since_ns, UINT64_MAX) : 0;
 }
 
 // The child of PROCESS that NUMBER is, or descends from; NULL: it does not.
@@ -278,7 +300,7 @@ static uint32_t guess_worker(struct wall *w, const struct history *h)
 {
 	const struct process *own = wall_find_process(w, h->process), *child = NULL;
 	const struct history *best = NULL;
-	uint32_t ended = guess_child(w, h);
+	uint32_t ended = ended_child(w, h);
 
 	if (ended)
 		return ended; // which SIGCHLD tells of
@@ -322,7 +344,7 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 	const struct history *best = NULL;
 
 	if (cause == METRIC_OFF_CHILD)
-		return guess_child(w, h);
+		return wall_awaited_child(w, h, h->since_ns, UINT64_MAX);
 	if (cause == METRIC_OFF_OTHER && is_like_known(h, at_ns))
 		cause = METRIC_OFF_LOCK;
 	if (cause != METRIC_OFF_LOCK && !peers)

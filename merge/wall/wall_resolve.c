@@ -267,6 +267,26 @@ static bool names_anybody(const struct history *h, const struct edge_times *time
 	return false;
 }
 
+// RAW is a wait for a child, which ended or ran another program within it: that is no guess.
+static bool is_child_known(const struct wall *w, const struct history *h, const struct raw *raw)
+{
+	return raw->cause == METRIC_OFF_CHILD && raw->guess &&
+	       wall_awaited_child(w, h, raw->from_ns, raw->to_ns + ESTIMATE_NS) == raw->guess;
+}
+
+// Up to when H waited for V, which nothing was told of but that it ended the wait RAW. Who has been
+// seen last before the wait was there still.
+static uint64_t waited_until(const struct wall *w, const struct history *h, const struct raw *raw,
+                             const struct history *v)
+{
+	bool child = raw->cause == METRIC_OFF_CHILD;
+
+	if (v->ended && v->ended_ns <= raw->to_ns && (v->ended_ns > raw->from_ns || !child))
+		return v->ended_ns;
+	uint64_t exec_ns = child ? wall_exec_ns(w, h, v->number, raw->from_ns + 1, raw->to_ns) : 0;
+	return exec_ns ? exec_ns : raw->to_ns;
+}
+
 // One after the other: who was waited for in RAW. What TIMES tells may have been taken up again,
 // and was ENDed then. False: nobody is known.
 static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
@@ -275,18 +295,13 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
 {
 	const bool told = raw->told && !names_anybody(h, times);
 
-	*guessed = !told && !times && !raw->signalled;
+	*guessed = !told && !times && !raw->signalled && !is_child_known(w, h, raw);
 	if (told || (!times && raw->woken_ns))
 		return add_share(shares, min_ns(raw->woken_ns, raw->to_ns), raw->guess) &&
 		       (raw->woken_ns >= raw->to_ns || add_share(shares, raw->to_ns, WALL_NOBODY));
 	if (!times) {
 		const struct history *v = raw->guess ? wall_find_thread(w, raw->guess) : NULL;
-		// Who has been seen last before the wait was there still.
-		uint64_t until = v && v->ended &&
-		                                 (v->ended_ns > raw->from_ns ||
-		                                  raw->cause != METRIC_OFF_CHILD)
-		                         ? min_ns(v->ended_ns, raw->to_ns)
-		                         : raw->to_ns;
+		uint64_t until = v ? waited_until(w, h, raw, v) : 0;
 		if (!v || until <= raw->from_ns || !add_share(shares, until, raw->guess))
 			return false;
 	}
@@ -451,11 +466,11 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 		return false;
 	if (raw->cause == METRIC_OFF_CHILD && !raw->guess) {
 		const uint64_t last_ns = raw->to_ns + ESTIMATE_NS;
-		raw->guess = wall_ended_child(w, h, raw->from_ns + 1, last_ns);
+		raw->guess = wall_awaited_child(w, h, raw->from_ns + 1, last_ns);
 		if (!force && !raw->guess && age < MISSED_NS)
 			return false;
 		if (!raw->guess)
-			raw->guess = wall_ended_child(
+			raw->guess = wall_awaited_child(
 				w, h, raw->from_ns - min_ns(SEEN_NS, raw->from_ns), last_ns);
 	}
 	if (!times && is_killed(w, h, raw)) {

@@ -203,18 +203,20 @@ struct history {
 };
 
 /* The last threads that left their CPUs. */
-#define STOPPED       16
+#define STOPPED 16
 
+/* Children of a process to which the same has happened, by their first threads, and when: the last
+   ones, in the order of time. */
 #define CHILDREN_KEPT 8
+struct children {
+	uint32_t threads[CHILDREN_KEPT]; /* 0: the place is free */
+	uint64_t times_ns[CHILDREN_KEPT];
+};
+
 struct process {
 	uint32_t number, parent;
-	uint32_t first_thread; /* 0: none was reported */
-	/* Its children that ended last, by their first threads, and when: the last one is behind
-	   the others. */
-	struct {
-		uint32_t thread; /* 0: the place is free */
-		uint64_t time_ns;
-	} ended[CHILDREN_KEPT];
+	uint32_t first_thread;         /* 0: none was reported */
+	struct children ended, execed; /* execed: they run another program since then */
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has reported one */
@@ -364,10 +366,16 @@ bool wall_may_wake(const struct history *v, const struct history *h,
 /* Who may have ended the wait of H that ends at AT_NS; 0: nobody. */
 uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, uint64_t at_ns);
 
-/* Which child's end the wait of H from FROM_NS to TO_NS was for, as far as is known by now; 0: none
-   is known. */
-uint32_t wall_ended_child(const struct wall *w, const struct history *h, uint64_t from_ns,
-                          uint64_t to_ns);
+/* Which child the wait of H from FROM_NS to TO_NS was for, as far as is known by now: one that
+   ended then, or else one that ran another program, as a wait in vfork() ends so. 0: none is known.
+ */
+uint32_t wall_awaited_child(const struct wall *w, const struct history *h, uint64_t from_ns,
+                            uint64_t to_ns);
+
+/* When the child of H that THREAD is the first of ran another program, between FROM_NS and TO_NS;
+   0: it is not known to have. */
+uint64_t wall_exec_ns(const struct wall *w, const struct history *h, uint32_t thread,
+                      uint64_t from_ns, uint64_t to_ns);
 
 /* wall_resolve.c */
 

@@ -999,6 +999,49 @@ Test(wall, a_child_that_is_missed_late_was_waited_for)
 	wall_free(wall);
 }
 
+// The parent goes on as its child runs another program, not as that one ends.
+Test(wall, vfork_waits_for_the_exec_of_its_child)
+{
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	for (uint32_t i = 1; i <= 2; i++) {
+		wall_process(wall, i, i - 1);
+		wall_thread(wall, i, i, i, now);
+		wall_span(wall, &(struct span_event){ .thread = i,
+		                                      .from_ns = now,
+		                                      .to_ns = now,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
+	}
+	uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 50; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	wall_exec(wall, 2, now);
+	now += 2 * MS; // without a CPU
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = METRIC_OFF_CHILD });
+	for (int ms = 0; ms < 100; ms++) {
+		now += MS;
+		tick(1, 1, false);
+		tick(2, 3, false);
+	}
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 52, 0.1));
+	cr_expect(eq(u64, coverage.guessed_ns, 0));
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 50, 0.1));
+	cr_expect(epsilon_eq(dbl, told[3] / MS, 0, 0.1));
+	wall_free(wall);
+}
+
 // Thread 1, the first of its process, sleeps or polls for 100 ms three times, for CAUSE, and looks
 // after a process that it has started, whose only thread runs for 300 ms if it WORKS, and is else
 // blocked.
