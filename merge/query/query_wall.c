@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define SAME_SHARE    0.05 /* of wall time: orders that differ by less are the same */
+#define OTHERS_SHARE  0.05 /* of wall time, that other threads worked for the run's own */
 #define UNKNOWN_SHARE 0.20 /* of wall time, in waits for others of whom none is known */
 
 uint64_t query_wall_ns(const struct profile *p)
@@ -114,6 +115,25 @@ static int add_up(const struct profile *p, struct query query, enum query_of of,
 	return 0;
 }
 
+static uint32_t slot_of(const struct profile *p, uint32_t node)
+{
+	while (profile_node(p, node)->parent)
+		node = profile_node(p, node)->parent;
+	return profile_node(p, node)->location;
+}
+
+// What other threads than the run's own did while that one waited for them.
+static uint64_t others_ns(const struct profile *p)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < t->plus.count; i++)
+		if (slot_of(p, t->plus.cells[i].node) != t->root)
+			ns += cells_whole(&t->plus, &t->plus.cells[i]);
+	return ns;
+}
+
 int query_wall_account(const struct profile *p, const struct query *query,
                        struct wall_account *account, struct error *err)
 {
@@ -140,7 +160,10 @@ int query_wall_account(const struct profile *p, const struct query *query,
 	double unknown = (double)(account->ns[METRIC_OFF_LOCK] + account->ns[METRIC_OFF_CHILD] +
 	                          account->ns[METRIC_OFF_NET] + account->ns[METRIC_OFF_PIPE] +
 	                          account->ns[METRIC_OFF_OTHER]);
+	// A script that runs one program after the other has waited for what they did: no order
+	// changes by that, but whose the time was does.
 	account->ranks = !part && unknown <= UNKNOWN_SHARE * all &&
-	                 (more > SAME_SHARE * all || more < -SAME_SHARE * all);
+	                 (more > SAME_SHARE * all || more < -SAME_SHARE * all ||
+	                  (double)others_ns(p) > OTHERS_SHARE * all);
 	return 0;
 }

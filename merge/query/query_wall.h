@@ -21,7 +21,8 @@ struct wall_account {
 	uint64_t ns[METRIC_COUNT]; /* by what those did that were waited for */
 	uint64_t kernel_ns;        /* of ns[METRIC_ON_CPU] */
 	/* Most of its waits that others may end are resolved, and code ranks differently by it than
-	   by the time of all threads together. In a run of one thread both are the same. */
+	   by the time of all threads together, or other threads' work was a part of it. In a run of
+	   one thread both are the same. */
 	bool ranks;
 };
 

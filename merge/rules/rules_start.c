@@ -110,7 +110,7 @@ static uint64_t slept(const struct evidence *e)
 	static const enum metric metrics[] = { METRIC_OFF_SLEEP, METRIC_OFF_NET };
 	uint64_t ns = 0;
 
-	for (size_t i = 0; !e->wall.ranks && i < sizeof(metrics) / sizeof(metrics[0]); i++)
+	for (size_t i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++)
 		if (e->wall.ns[metrics[i]] > e->account.ns[metrics[i]])
 			ns += e->wall.ns[metrics[i]] - e->account.ns[metrics[i]];
 	return ns;
