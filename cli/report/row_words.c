@@ -134,9 +134,9 @@ const char *wait_words(enum metric metric)
 
 const char *row_kind_words(const struct row *row)
 {
-	// Waiting for a CPU is the lot of code that runs, and not what that code is for.
-	uint64_t running = row->self_ns[METRIC_ON_CPU] + row->self_ns[METRIC_OFF_RUNNABLE];
-	uint64_t most = running;
+	// Waiting for a CPU is the lot of code that runs, and of who was woken: not what either is
+	// for.
+	uint64_t most = row->self_ns[METRIC_ON_CPU];
 	enum metric kind = METRIC_ON_CPU;
 
 	for (int m = METRIC_OFF_RUNNABLE + 1; m < METRIC_COUNT; m++) {

@@ -62,3 +62,16 @@ Test(row_words, where_no_line_is_the_users_own_libraries_have_theirs)
 	cr_expect(eq(str, (char *)lines(&own_code), "/usr/include/x.h:3 10"));
 	cr_expect(!own_code);
 }
+
+// Who is woken from a wait and finds no CPU has waited, first of all, for that.
+Test(row_words, waiting_for_a_cpu_makes_no_row_one_of_code_that_runs)
+{
+	struct row row = { .name = "read", .module = "libc.so.6" };
+
+	row.self_ns[METRIC_ON_CPU] = 5;
+	row.self_ns[METRIC_OFF_RUNNABLE] = 60;
+	row.self_ns[METRIC_OFF_FILE] = 30;
+	cr_expect(eq(str, (char *)row_kind_words(&row), "file wait"));
+	row.self_ns[METRIC_ON_CPU] = 31;
+	cr_expect(eq(str, (char *)row_kind_words(&row), "native"));
+}
