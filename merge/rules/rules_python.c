@@ -303,6 +303,52 @@ static uint64_t gil_waits(const struct wait_rows *waits)
 	return ns;
 }
 
+// The row of the one that held it while others waited for half of the time or more, in all of its
+// rows together NS. NULL: nobody did, or is known.
+static const struct wait_row *gil_holder(const struct wait_rows *waits, uint64_t *ns)
+{
+	const struct wait_row *holder = NULL;
+
+	*ns = 0;
+	for (size_t i = 0; waits && i < waits->count; i++) {
+		const struct wait_row *row = &waits->rows[i];
+		uint64_t held = 0;
+		if (row->kind != WAIT_KIND_GIL || !row->holder.function || !row->holder.file)
+			continue;
+		for (size_t k = 0; k < waits->count; k++) {
+			const struct wait_row *other = &waits->rows[k];
+			if (other->kind == WAIT_KIND_GIL && other->holder.function &&
+			    other->holder.file &&
+			    strcmp(other->holder.function, row->holder.function) == 0 &&
+			    strcmp(other->holder.file, row->holder.file) == 0)
+				held += other->ns;
+		}
+		if (held > *ns) { // of several of its lines the one that is waited for longest
+			*ns = held;
+			holder = row;
+		}
+	}
+	return 2 * *ns >= gil_waits(waits) ? holder : NULL;
+}
+
+// The holder's line is the one to change; where the others wait comes behind it.
+static void put_holder_first(const struct wait_row *holder, uint64_t ns, struct finding *finding)
+{
+	struct finding_row rows[FINDING_ROWS];
+	size_t count = finding->row_count;
+
+	memcpy(rows, finding->rows, sizeof(rows));
+	finding->row_count = 0;
+	finding_add(finding, &(struct finding_row){ .function = holder->holder.function,
+	                                            .file = holder->holder.file,
+	                                            .line = holder->holder.line,
+	                                            .ns = ns });
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].line != holder->holder.line || !rows[i].file ||
+		    strcmp(rows[i].file, holder->holder.file) != 0)
+			finding_add(finding, &rows[i]);
+}
+
 // How long threads waited for it is known of their whole lives: of a window it is the part that all
 // of these waits have there.
 static uint64_t part_in_window(const struct evidence *e, uint64_t ns)
@@ -335,15 +381,23 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 		finding->saving_ns = most_ns;
 		finding->share = e->wall_ns ? (double)most_ns / (double)e->wall_ns : 0;
 	}
+	uint64_t held_ns;
+	const struct wait_row *holder = gil_holder(e->waits, &held_ns);
 	char place[300] = "";
+	if (holder)
+		put_holder_first(holder, held_ns, finding);
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
 	return finding_say(
 		finding,
 		"threads wait for the GIL, Python's lock, for %.0f %% of their lifetime or "
-		"more%s%s",
-		finding->value, *place ? ", most in " : "", place);
+		"more%s%s%s",
+		finding->value,
+		!*place  ? ""
+		: holder ? ", mostly while "
+			 : ", most in ",
+		place, holder ? " holds it" : "");
 }
 
 struct line_time {

@@ -4,6 +4,7 @@
 
 #include "base/await.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/query/query_waits.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -445,6 +446,52 @@ Test(finding_python, threads_that_wait_for_the_lock)
 		cr_expect_eq(finding->line, 8);
 		cr_expect_eq(finding->saving_ns, 500 * MS);
 	}
+}
+
+// THREAD waits for Python's lock, at STACK, while HOLDER runs HELD.
+static void wait_for_lock(uint32_t thread, uint64_t from_ms, uint64_t to_ms, const char *stack,
+                          uint32_t holder, const char *held)
+{
+	const struct wait_share by = { to_ms * MS, holder, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = thread,
+		                         .begin_ns = from_ms * MS,
+		                         .end_ns = to_ms * MS,
+		                         .kind = WAIT_KIND_GIL,
+		                         .count = 1,
+		                         .parts = &by };
+
+	add_span(&f, thread, from_ms, from_ms, THREAD_RUNS, THREAD_BLOCKED);
+	for (uint64_t ms = from_ms; ms < to_ms; ms += 10) {
+		f.now_ns = (ms + 5) * MS;
+		add(&f, holder, METRIC_ON_CPU, 10, held);
+	}
+	f.now_ns = from_ms * MS;
+	add(&f, thread, METRIC_OFF_LOCK, to_ms - from_ms, stack);
+	add_span(&f, thread, from_ms, to_ms, THREAD_BLOCKED, THREAD_RUNS);
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+}
+
+// It is the holder's line that is to be changed, wherever the others wait.
+Test(finding_python, who_holds_the_lock_is_named_before_who_waits_for_it)
+{
+	add_thread(&f, 2, 1, 101, "worker");
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	wait_for_lock(1, 1000, 1600, "{<module> train.py:20} > [gil]", 2, "{run train.py:8}");
+	wait_for_lock(2, 1600, 2000, "{run train.py:9} > [gil]", 1, "{<module> train.py:21}");
+	f.now_ns = 2000 * MS;
+	end_thread(1, 600, 600);
+	end_thread(2, 400, 400);
+	profile_end_wall(f.profile, 2000 * MS);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "PY-GIL");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->fact,
+	                 "threads wait for the GIL, Python's lock, for 40 % of their lifetime or "
+	                 "more, mostly while run (train.py:8) holds it");
+	cr_expect_eq(finding->line, 8);
+	cr_expect_geq(finding->row_count, 1);
 }
 
 // A server's threads, one for each request: of a brief life any wait is a large share.
