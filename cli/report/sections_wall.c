@@ -258,10 +258,21 @@ static void put_place(const struct wait_side *side, struct section_cell *cell)
 	cell->place.line = side->line;
 }
 
+// "render", "deflate in nginx": where no code is the user's own, the program is what they know.
+static const char *function_words(struct report *r, const struct wait_side *side)
+{
+	const char *name = side->function ? side->function : side->thread;
+
+	if (is_for_program(r) || side->own || !name || !side->process ||
+	    strcmp(name, side->process) == 0)
+		return name;
+	return report_say(r, "%s in %s", name, side->process);
+}
+
 static void make_waiter(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct wait_row *row = data;
-	const char *name = row->waiter.function ? row->waiter.function : row->waiter.thread;
+	const char *name = function_words(s->report, &row->waiter);
 
 	cell->text = row->waiter.threads > 1 && name && !is_for_program(s->report)
 	                     ? report_say(s->report, "%s, %u threads", name, row->waiter.threads)
@@ -277,10 +288,7 @@ static void make_waiter_place(const struct section *s, const void *data, struct 
 static void make_holder(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct wait_row *row = data;
-	const char *name = row->holder.function ? row->holder.function : row->holder.thread;
-
-	(void)s;
-	cell->text = name;
+	cell->text = function_words(s->report, &row->holder);
 }
 
 static void make_holder_place(const struct section *s, const void *data, struct section_cell *cell)

@@ -119,6 +119,7 @@ static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, boo
 		fill_foreign(p, node, side);
 		return;
 	}
+	side->own = true;
 	side->function = profile_string(p, own->function);
 	side->file = profile_string(p, own->file);
 	side->line = (int)own->line;
@@ -453,13 +454,15 @@ static uint32_t node_of_waiter(const struct wall_edge *e, const struct usual *us
 	return usual[e->waiter - 1].node[e->kind == WALL_GIL];
 }
 
-// Threads of one kind are one: who is in the same function.
+// Threads of one kind are one: who is in the same function, or in a program without symbols or a
+// stack that is called like them.
 static bool same_function(const struct wait_side *a, const struct wait_side *b)
 {
-	bool same = strings_same(a->function, b->function) && strings_same(a->file, b->file) &&
-	            strings_same(a->process, b->process) && !a->threads == !b->threads;
+	const char *name_a = a->function ? a->function : a->thread;
+	const char *name_b = b->function ? b->function : b->thread;
 
-	return same && (a->function || strings_same(a->thread, b->thread));
+	return strings_same(name_a, name_b) && strings_same(a->file, b->file) &&
+	       strings_same(a->process, b->process) && !a->threads == !b->threads;
 }
 
 static bool same_row(const struct wait_row *a, const struct wait_row *b)

@@ -29,6 +29,7 @@ struct wait_side {
 	const char *function; /* NULL: not known */
 	const char *file;     /* NULL: not known */
 	int line;             /* 0: not known */
+	bool own;             /* that is code of the user's own */
 	const char *thread;   /* the name of one of them; NULL: nobody is known */
 	const char *process;  /* the same; NULL where all is one process */
 	uint32_t threads;     /* how many there were; 0: nobody is known */

@@ -173,6 +173,22 @@ Test(sections_wall, waits_that_the_run_waited_for_come_first_on_a_terminal)
 	cr_expect(eq(u64, sheet->rows[0].cells[0].count, MS(9000)), "programs have them by total");
 }
 
+// Of other people's code a reader knows the program rather than the function.
+Test(sections_wall, waits_in_code_of_others_name_the_process)
+{
+	struct profile *p = convoy();
+	struct wait_side *waiter = &p->waits.rows[0].waiter, *holder = &p->waits.rows[0].holder;
+
+	*waiter = (struct wait_side){ .function = "zread", .process = "run.sh", .threads = 1 };
+	*holder = (struct wait_side){ .function = "cut", .process = "cut", .threads = 1 };
+	const char *text = made_text(made_section(p, READER_TEXT, section_waits));
+	cr_expect(strstr(text, " | zread in run.sh | ") != NULL, "%s", text);
+	cr_expect(strstr(text, " | cut | ") != NULL, "%s", text);
+	waiter->own = true;
+	text = made_text(made_section(p, READER_TEXT, section_waits));
+	cr_expect(strstr(text, " | zread | ") != NULL, "%s", text);
+}
+
 Test(sections_wall, what_cannot_be_known_is_said_with_its_reason)
 {
 	struct profile *p = fake_profile();
