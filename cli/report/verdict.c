@@ -189,6 +189,7 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	char tid[16];
 
 	query_totals(profile, &totals);
+	f.window = (struct query){ .from_ns = cpu.from_ns, .to_ns = cpu.to_ns };
 
 	if (query_account(profile, &f.account, err) < 0 ||
 	    query_contention(profile, 0, 0, &f.contention, err) < 0)
@@ -238,6 +239,7 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	size_t rule = 0;
 	while (rule < sizeof(rules) / sizeof(rules[0]) && !rules[rule](&f, verdict))
 		rule++;
+	verdict_say_price(&f, verdict);
 	verdict_add_idleness(&f, verdict);
 	add_second(&f, verdict);
 	add_op(&f, verdict);

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include "merge/rules/price.h"
+
 #include <stdbool.h>
 
 struct error;
@@ -21,6 +23,8 @@ struct verdict {
 	char next[800];
 	bool too_few;                           /* samples: tables of functions tell nothing */
 	const struct finding *said, *said_next; /* in these; borrowed; NULL: none */
+	struct price price; /* of a change at the place that the sentence names; 0: it names none,
+	                       or that is not known */
 };
 
 /* -1 if a question could not be answered. */

@@ -84,6 +84,7 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 
 	verdict_name_sum(f, sum, text, sizeof(text));
 	verdict_say(v, "%s.", text);
+	verdict_set_price_of_sum(f, sum, v);
 	if (query_lacks_agent(f->run, sum->entry->module))
 		return verdict_advise_agent(v);
 	if (origin_is_interpreter(sum->entry->module))
@@ -124,6 +125,7 @@ static bool says_op(const struct verdict_facts *f, const struct row *row, struct
 	verdict_say(v, "%s %% of %s is spent in the op %.80s (%s)%s%s.",
 	            format_percent(op.self, f->all).text, f->of, op.name, code,
 	            caller ? ", mostly called from " : "", called);
+	verdict_set_price_of_row(f, row, v);
 	return verdict_advise(v, "Call it less often or with less work, starting there.");
 }
 
@@ -164,6 +166,7 @@ bool verdict_nameless_jit(const struct verdict_facts *f, struct verdict *v)
 		return false;
 	if (says_op(f, row, v))
 		return true;
+	verdict_set_price_of_row(f, row, v);
 	verdict_say(v, "%s %% of %s is spent in code without symbols that a JIT compiler made.",
 	            format_percent(row->self, f->all).text, f->of);
 	return advise_jit(f, v);
@@ -340,6 +343,7 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	            : whole ? whole
 	                    : "");
 	add_loop(f, row, v);
+	verdict_set_price_of_row(f, row, v);
 	return advise_nameless(row->module, *called, own, whole, v);
 }
 
@@ -360,6 +364,7 @@ static bool below_library(const struct verdict_facts *f, const struct row *row, 
 	verdict_say(v, "%s %% of %s%s is spent in %s, mostly called from %s.",
 	            format_percent(row->self, f->all).text, f->of,
 	            verdict_with_waiting(f, row, both, sizeof(both)), place, code);
+	verdict_set_price_of_row(f, row, v);
 	if (strcmp(caller->name, "[jit]") == 0)
 		return advise_jit(f, v);
 	if (origin_is_interpreter(caller->module))
@@ -401,6 +406,14 @@ bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v)
 	verdict_say(v, "%s %% of %s%s is spent in %s%s%s.", format_percent(row->self, f->all).text,
 	            f->of, verdict_with_waiting(f, row, both, sizeof(both)), place,
 	            caller ? ", mostly called from " : "", caller ? called : "");
+	verdict_set_price_of_row(f, row, v);
+	if (outside)
+		verdict_set_price(f,
+		                  &(struct price_place){ .function = call.caller->name,
+		                                         .file = call.caller->file,
+		                                         .module = call.caller->module,
+		                                         .line = call.line },
+		                  verdict_price_of_row(f, row), v);
 	if (query_lacks_agent(f->run, row->module))
 		return verdict_advise_agent(v);
 	if (origin_is_interpreter(row->module)) {

@@ -2,6 +2,8 @@
 // What removing a place, an op or the cause of a finding would save, and which saves most.
 #include "cli/report/verdict_rules.h"
 
+#include "base/clock.h"
+#include "base/error.h"
 #include "base/op.h"
 #include "base/origin.h"
 #include "base/path.h"
@@ -13,10 +15,13 @@
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/rules/finding.h"
+#include "merge/rules/price.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BESIDE_SHARE 0.1  /* of the time that threads were on CPUs, two or more at once */
+#define WIDE_SHARE   0.1  /* of wall time, from the lowest price to the highest: both are said */
 #define GIVES_REASON 0.33 /* the same, where the place has the time of all that it calls, too */
 
 // What code that had CPU_NS of all threads made the run wait for CPUs, as merge/rules/queue.h has
@@ -59,6 +64,15 @@ static double price_of(const struct verdict_facts *f, uint64_t cpu_ns, double qu
 	return share < (double)cpu_ns ? share : (double)cpu_ns;
 }
 
+// Wall time of what the report is about.
+static uint64_t cut_ns(const struct verdict_facts *f)
+{
+	uint64_t end = f->run->wall_ns, to = f->window.to_ns, from = f->window.from_ns;
+
+	end = to && to < end ? to : end;
+	return end > from ? end - from : 0;
+}
+
 double verdict_price_of_row(const struct verdict_facts *f, const struct row *row)
 {
 	return price_of(f, row->self, queue_of_row(f, row));
@@ -67,6 +81,73 @@ double verdict_price_of_row(const struct verdict_facts *f, const struct row *row
 double verdict_price_of_sum(const struct verdict_facts *f, const struct place_sum *sum)
 {
 	return price_of(f, sum->self + sum->below, queue_of_sum(f, sum));
+}
+
+// That a price is not known takes nothing from the sentence.
+void verdict_set_price(const struct verdict_facts *f, const struct price_place *place,
+                       double symptom_ns, struct verdict *v)
+{
+	struct price price = { 0 };
+	struct error err = { 0 };
+	uint64_t symptom = ns_whole(symptom_ns);
+	uint64_t margin = query_sampling_margin(f->profile, symptom, f->all);
+
+	if (f->run->samples < FEW_SAMPLES || !symptom ||
+	    price_find(f->profile, &f->window, place, symptom, margin, &price, &err) < 0)
+		return;
+	if (price.high_ns > v->price.high_ns)
+		v->price.high_ns = price.high_ns;
+	if (!v->price.low_ns)
+		v->price.low_ns = price.low_ns;
+}
+
+void verdict_set_price_of_row(const struct verdict_facts *f, const struct row *row,
+                              struct verdict *v)
+{
+	const struct price_place place = {
+		.function = row->name, .file = row->file, .module = row->module, .line = row->line
+	};
+
+	verdict_set_price(f, &place, verdict_price_of_row(f, row), v);
+}
+
+void verdict_set_price_of_sum(const struct verdict_facts *f, const struct place_sum *sum,
+                              struct verdict *v)
+{
+	const struct call_node *own = sum->own;
+	const struct price_place place = {
+		.function = own->name, .file = own->file, .module = own->module, .line = own->line
+	};
+
+	verdict_set_price(f, &place, verdict_price_of_sum(f, sum), v);
+}
+
+// What more CPUs could give, and what is said of the measurement, is no change at a place.
+static void take_price_of_finding(const struct finding *finding, struct verdict *v)
+{
+	if (!finding->function || finding->rule->potential)
+		return;
+	v->price.low_ns = finding->saving_low_ns;
+	v->price.high_ns = finding->saving_high_ns;
+}
+
+void verdict_say_price(const struct verdict_facts *f, struct verdict *v)
+{
+	uint64_t all = v->said ? v->said->asked_ns : cut_ns(f);
+	size_t length = strlen(v->sentence), size = sizeof(v->sentence) - length;
+
+	if (v->said)
+		take_price_of_finding(v->said, v);
+	double low = share_of(v->price.low_ns, all), high = share_of(v->price.high_ns, all);
+	if (!v->price.high_ns || !all)
+		return;
+	if (v->price.low_ns && high - low >= WIDE_SHARE)
+		snprintf(v->sentence + length, size,
+		         " A change there saves %.0f to %.0f %% of wall time.", 100 * low,
+		         100 * high);
+	else
+		snprintf(v->sentence + length, size,
+		         " A change there saves at most %.0f %% of wall time.", 100 * high);
 }
 
 // Where findings are priced without waiting for a CPU, of which an op has its part.

@@ -29,6 +29,7 @@ struct verdict_facts {
 	const struct profile *profile;
 	const struct run *run;
 	const struct totals *totals;
+	struct query window; /* of what the report is about */
 	struct account account;
 	struct contention_answer contention;
 	struct wall_account wall; /* where it ranks code, what follows is of wall time */
@@ -106,6 +107,20 @@ void verdict_add_caller(const struct verdict_facts *f, const char *function, str
  */
 double verdict_price_of_row(const struct verdict_facts *f, const struct row *row);
 double verdict_price_of_sum(const struct verdict_facts *f, const struct place_sum *sum);
+
+/* The price of a change at PLACE, where SYMPTOM_NS of wall time were found: V's, or with what it
+   has already that of a change at either place. */
+void verdict_set_price(const struct verdict_facts *f, const struct price_place *place,
+                       double symptom_ns, struct verdict *v);
+
+/* The same of a function, and of one with what it asks libraries for. */
+void verdict_set_price_of_row(const struct verdict_facts *f, const struct row *row,
+                              struct verdict *v);
+void verdict_set_price_of_sum(const struct verdict_facts *f, const struct place_sum *sum,
+                              struct verdict *v);
+
+/* Adds V's price to its sentence, if it has one. */
+void verdict_say_price(const struct verdict_facts *f, struct verdict *v);
 
 /* Where findings are priced without waiting for a CPU, of which an op has its part. */
 double verdict_price_of_op(const struct verdict_facts *f, const struct op_row *op);

@@ -241,6 +241,13 @@ bool verdict_waits(const struct verdict_facts *f, struct verdict *v)
 	            verdict_thread_name(f, name, sizeof(name)),
 	            gil ? "waited for the GIL, Python's lock" : wait_phrase(most),
 	            node ? ", mostly in " : "", node ? place : "");
+	if (node)
+		verdict_set_price(f,
+		                  &(struct price_place){ .function = node->name,
+		                                         .file = node->file,
+		                                         .module = node->module,
+		                                         .line = node->line },
+		                  (double)node->self, v);
 	if (most == METRIC_OFF_PIPE && f->totals->processes > 1)
 		return verdict_advise(v,
 		                      "The other end is slower. See what the other processes did "

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/strings.h"
 #include "merge/rules/evidence.h"
+#include "merge/rules/price.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -55,18 +56,31 @@ static void fire(struct findings *f, const struct rule *rule, const struct rule_
 	f->items[f->count++] = *finding;
 }
 
-// Waits whose holder is not known may be for the place of any finding.
-static void find_range(const struct evidence *e, struct finding *finding)
+// Where more CPUs would save it, what is saved is up to how far the work can be divided; less of it
+// saves all that the place has.
+static int find_range(const struct evidence *e, struct finding *finding, struct error *err)
 {
+	const struct price_place place = { .function = finding->function,
+		                           .file = finding->file,
+		                           .line = finding->line };
 	uint64_t saving = finding->saving_ns, margin = finding->saving_margin_ns;
-	uint64_t high = saving + margin + (saving ? e->waits->wall_unknown_ns : 0);
+	uint64_t high = saving + margin + e->waits->wall_unknown_ns;
+	struct price price = { .low_ns = saving > margin ? saving - margin : 0,
+		               .high_ns = high < e->wall_ns ? high : e->wall_ns };
 
-	finding->saving_low_ns = saving > margin && !finding->bound ? saving - margin : 0;
-	finding->saving_high_ns = finding->bound ? saving : high < e->wall_ns ? high : e->wall_ns;
+	finding->asked_ns = e->wall_ns;
+	if (!saving)
+		return 0;
+	if (finding->function &&
+	    price_find(e->profile, &e->query, &place, saving, margin, &price, err) < 0)
+		return -1;
+	finding->saving_low_ns = finding->bound ? 0 : price.low_ns;
+	finding->saving_high_ns = price.high_ns;
+	return 0;
 }
 
-static void ask(struct findings *f, const struct evidence *e, size_t index,
-                const struct rule_limit *limit)
+static int ask(struct findings *f, const struct evidence *e, size_t index,
+               const struct rule_limit *limit, struct error *err)
 {
 	const struct rule *rule = rule_at(index);
 	struct rule_answer *answer = &f->answers[index];
@@ -75,16 +89,16 @@ static void ask(struct findings *f, const struct evidence *e, size_t index,
 	answer->threshold = limit->threshold;
 	if (limit->off) {
 		answer->state = RULE_OFF;
-		return;
+		return 0;
 	}
 	enum measured measured = rule->measure(e, rule, &finding);
 	if (measured == MEASURED_NOTHING)
-		return;
+		return 0;
 	if (measured == MEASURED_LACKS) {
 		answer->state = RULE_UNKNOWN;
 		snprintf(answer->why, sizeof(answer->why), "%.*s", (int)sizeof(answer->why) - 1,
 		         finding.fact);
-		return;
+		return 0;
 	}
 	// Shares that are added up may be more than there was.
 	if (finding.saving_ns > e->wall_ns)
@@ -97,16 +111,18 @@ static void ask(struct findings *f, const struct evidence *e, size_t index,
 	answer->asked = true;
 	answer->value = finding.value;
 	if (!is_beyond(rule, finding.value, limit->threshold))
-		return;
+		return 0;
 	// A tenth of a run that is over at once is nothing that anybody would change.
 	if (finding.saving_ns && finding.saving_ns < LEAST_NS) {
 		snprintf(answer->why, sizeof(answer->why), "it could save less than %.2f s",
 		         (double)LEAST_NS / 1e9);
-		return;
+		return 0;
 	}
-	find_range(e, &finding);
+	if (find_range(e, &finding, err) < 0)
+		return -1;
 	answer->state = RULE_FIRED;
 	fire(f, rule, limit, &finding);
+	return 0;
 }
 
 static bool is_within(const struct rule *special, const struct rule *general)
@@ -257,7 +273,9 @@ struct findings *query_findings(const struct profile *p, const struct query *que
 	for (size_t i = 0; i < rule_count(); i++) {
 		const struct rule *rule = rule_at(i);
 		bool of_all = rule->whole_run && !(asked && rule->narrows);
-		ask(f, of_all ? &whole : rest, i, &(limits ? limits : usual)->limits[i]);
+		if (ask(f, of_all ? &whole : rest, i, &(limits ? limits : usual)->limits[i], err) <
+		    0)
+			return NULL;
 	}
 	rank(f);
 	f->from_ns = rest->query.from_ns;

@@ -43,10 +43,12 @@ struct finding {
 	                            than was measured of that */
 	uint64_t saving_margin_ns; /* half of its 95 % interval, as far as samples found it; 0: it
 	                              comes from no samples. See query_sampling_margin() */
-	/* What the saving may be, by that interval, and with the waits of the run whose holder
-	   is not known; where the saving is an upper bound (BOUND), from 0 on. Both are SAVING_NS
-	   if nothing of that is so. */
+	/* What a change at that place may save (merge/rules/price.h): from what the finding has
+	   measured to the wall share of the whole place, FUNCTION with all that it calls; without
+	   such a place, by the margin and with the waits of the run whose holder is not known.
+	   Where the saving is an upper bound (BOUND), from 0 on. Both are 0 if SAVING_NS is. */
 	uint64_t saving_low_ns, saving_high_ns;
+	uint64_t asked_ns; /* wall time of what was asked about, of which these are parts */
 	bool bound; /* what of the saving can be had is up to how far the work can be divided */
 	const char *function; /* where to begin; NULL if there is no such place */
 	const char *file;

@@ -55,7 +55,7 @@ endforeach()
 
 foreach(module finding finding_compiling finding_cpu finding_io finding_loops
         finding_memory finding_ops finding_python finding_quality
-        merger_meetings)
+        merger_meetings price)
   unit(${module} LIBS finding_fixture merge_fixture
     merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()

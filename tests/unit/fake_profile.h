@@ -32,6 +32,7 @@
 #include "merge/query/query_workers.h"
 #include "merge/rules/compiling.h"
 #include "merge/rules/finding.h"
+#include "merge/rules/price.h"
 
 struct profile {
 	struct run run;
@@ -50,6 +51,7 @@ struct profile {
 	const struct row *others; /* answers for everything else */
 	size_t other_count;
 	uint64_t all;
+	uint64_t whole_place_ns;     /* the highest price of any place; 0: not known */
 	struct call_node *tree;      /* children of the root, on a CPU */
 	struct call_node *wait_tree; /* the same for waiting; NULL: none */
 	const struct module_row *modules;

@@ -666,7 +666,9 @@ Test(finding_cpu, a_part_that_is_not_divided_among_threads)
 	// An idle CPU takes over half of it at best, and none if it cannot be divided.
 	cr_expect_float_eq((double)finding->saving_ns / MS, 600, 15);
 	cr_expect_eq(finding->saving_low_ns, 0);
-	cr_expect_eq(finding->saving_high_ns, finding->saving_ns);
+	// Less work there saves all of it, for which samples stand.
+	cr_expect_geq(finding->saving_high_ns, 1200 * MS);
+	cr_expect_leq(finding->saving_high_ns, 1320 * MS, "%" PRIu64, finding->saving_high_ns / MS);
 	cleanup(findings) struct findings *shorter = hold(HELD_JOIN, 800); // 27 %
 	cr_expect_null(finding_of(shorter, "CPU-ALONE"));
 	cleanup(findings) struct findings *stage = hold(HELD_CONDITION, 1200);

@@ -427,6 +427,42 @@ Test(text_verdict, a_finding_that_explains_less_than_a_function_comes_next)
 	expect_verdict(profile, "  Waiting for locks: 41 %");
 }
 
+// Both ends of a price are said where they are apart: the symptom, and the whole place.
+Test(text_verdict, the_price_of_a_finding_is_what_a_change_at_its_place_saves)
+{
+	struct profile *profile = fake_profile_with_findings();
+	struct finding *finding = &profile->findings[0];
+
+	finding->saving_ns = 39 * NS_PER_SEC;
+	finding->function = "deflate_slow";
+	finding->asked_ns = 50 * NS_PER_SEC;
+	finding->saving_low_ns = 35 * NS_PER_SEC;
+	finding->saving_high_ns = 49 * NS_PER_SEC;
+	expect_verdict(profile, "41 %");
+	expect_verdict(profile, ". A change there saves 70 to 98 % of wall time.");
+	finding->saving_low_ns = 45 * NS_PER_SEC;
+	expect_verdict(profile, ". A change there saves at most 98 % of wall time.");
+	finding->saving_low_ns = 0; // it is up to how far the work can be divided
+	expect_verdict(profile, ". A change there saves at most 98 % of wall time.");
+	finding->function = NULL;
+	char *verdict = verdict_of(profile);
+	cr_expect(eq(ptr, strstr(verdict, "A change there"), NULL), "%s", verdict);
+	free(verdict);
+}
+
+// The same of a function that no finding is about.
+Test(text_verdict, code_has_a_price_too)
+{
+	struct profile *profile = fake_profile_with_findings();
+
+	profile->findings[0].saving_ns = 4 * NS_PER_SEC;
+	profile->findings[0].share = 0.1;
+	expect_verdict(profile, "  61.1 % of the CPU time (48.1 % of CPU + waiting) is spent in "
+	                        "deflate_slow (deflate.c:1790).");
+	profile->whole_place_ns = profile->run.wall_ns * 9 / 10;
+	expect_verdict(profile, " to 90 % of wall time.");
+}
+
 // A loop's lines may be those of a header, inlined: what the loop does is why they take long.
 Test(text_verdict, a_finding_about_a_loop_stands_for_what_the_loop_calls_of_libraries)
 {

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a change at one place of the program may save: an interval.
+ *
+ *	low    what the symptom itself has shown: the time that a rule has measured, or the place's
+ *	       own time, less what sampling leaves open
+ *	high   the wall share of the whole place: what the end of the run waited for there, with all
+ *	       that it calls, with the waits of others that it caused (merge/wall/wall.h charges
+ *	       these to it), with what it made the run wait for CPUs, and with waits whose end
+ *	       nobody knows; and more by what sampling leaves open
+ *
+ * The whole place is the function with all its callees. Of a function that none of the user's own
+ * has called, such as main() or the entry of a thread, that would be all of the run: it is what
+ * that function does itself, with libraries, and all that it calls at the line in question. Of code
+ * without a name it is that code, with what the kernel does for it.
+ *
+ * Plain values; texts are borrowed. Any thread, while the profile is not changed.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct error;
+struct profile;
+struct query;
+
+struct price {
+	uint64_t low_ns, high_ns; /* of wall time; both 0: not known */
+};
+
+struct price_place {
+	const char *function; /* "[…" with MODULE: all code of that without a name */
+	const char *file;     /* NULL: of any */
+	const char *module;   /* the same */
+	int line;             /* 0: all lines */
+};
+
+/*
+ * The price of a change at PLACE, in the window of QUERY, where SYMPTOM_NS ± MARGIN_NS was found.
+ * It has SYMPTOM_NS, and ends with the window's wall time at the latest. -1 on error.
+ */
+int price_find(const struct profile *p, const struct query *query, const struct price_place *place,
+               uint64_t symptom_ns, uint64_t margin_ns, struct price *price, struct error *err);

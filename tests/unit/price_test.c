@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// What a change at a place may save.
+#include "merge/rules/price.h"
+
+#include "base/error.h"
+#include "tests/unit/finding_fixture.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+
+TestSuite(price, .init = begin, .fini = end);
+
+// Adds MS of a run of which each sample is 1 ms.
+static void run(enum metric metric, unsigned ms, const char *stack)
+{
+	if (metric != METRIC_ON_CPU)
+		add(&f, 1, metric, ms, stack);
+	for (unsigned i = 0; metric == METRIC_ON_CPU && i < ms; i++)
+		add(&f, 1, METRIC_ON_CPU, 1, stack);
+}
+
+static struct price price_of(const struct price_place *place, uint64_t symptom_ms)
+{
+	struct price price = { 0 };
+	struct error err = { 0 };
+
+	cr_assert(price_find(f.profile, &(struct query){ 0 }, place, symptom_ms * MS, 0, &price,
+	                     &err) == 0,
+	          "%s", err.text);
+	return price;
+}
+
+// From MS of the whole place on, for as much as samples leave open.
+static void expect_highest(const struct price *price, uint64_t ms)
+{
+	cr_expect(price->high_ns >= ms * MS && price->high_ns <= (ms + 35) * MS,
+	          "%" PRIu64 ", not %" PRIu64, price->high_ns / MS, ms);
+}
+
+static void plant(void)
+{
+	run(METRIC_ON_CPU, 300, "main a.c:3 > save a.c:9 > memmove@libc");
+	run(METRIC_ON_CPU, 150, "main a.c:3 > save a.c:11");
+	run(METRIC_ON_CPU, 50, "main a.c:3 > save a.c:12 > format a.c:20");
+	run(METRIC_ON_CPU, 80, "main a.c:4 > write@libc");
+	run(METRIC_ON_CPU, 120, "main a.c:5 > work a.c:30");
+	run(METRIC_OFF_FILE, 300, "main a.c:3 > save a.c:14 > fsync@libc");
+	finish(1000, 2);
+}
+
+Test(price, a_finding_is_priced_from_its_symptom_to_its_whole_place)
+{
+	plant();
+	cleanup(findings) struct findings *found = look(NULL);
+	const struct finding *copies = finding_of(found, "MEM-COPY");
+
+	cr_assert(copies != NULL);
+	cr_expect_str_eq(copies->function, "save");
+	cr_expect_eq(copies->saving_ns, 300 * MS);
+	cr_expect(copies->saving_low_ns < 300 * MS && copies->saving_low_ns > 265 * MS, "%" PRIu64,
+	          copies->saving_low_ns / MS);
+	expect_highest(&(struct price){ .high_ns = copies->saving_high_ns }, 800);
+	cr_expect_eq(copies->asked_ns, 1000 * MS);
+}
+
+Test(price, the_whole_place_has_all_that_it_calls)
+{
+	plant();
+	const struct price_place save = { .function = "save", .line = 11 };
+	struct price price = price_of(&save, 150);
+
+	cr_expect_eq(price.low_ns, 150 * MS);
+	expect_highest(&price, 800);
+	const struct price_place leaf = { .function = "format", .line = 20 };
+	price = price_of(&leaf, 50);
+	expect_highest(&price, 50);
+}
+
+// That is called by nobody of the user's: all of it is all of the run.
+Test(price, an_outermost_function_is_what_it_does_itself_and_calls_at_that_line)
+{
+	plant();
+	const struct price_place by_itself = { .function = "main", .line = 4 };
+	struct price price = price_of(&by_itself, 80);
+
+	expect_highest(&price, 80);
+	const struct price_place calls = { .function = "main", .line = 5 };
+	price = price_of(&calls, 80);
+	expect_highest(&price, 200);
+}
+
+Test(price, another_file_has_another_function_of_that_name)
+{
+	plant();
+	const struct price_place other = { .function = "save", .file = "/src/b.c", .line = 11 };
+	struct price price = price_of(&other, 150);
+
+	cr_expect_eq(price.high_ns, 150 * MS);
+}
+
+// While it ran for longer than it had CPUs, less work would have waited less.
+Test(price, waits_for_a_cpu_are_the_places_in_proportion_to_its_work)
+{
+	run(METRIC_ON_CPU, 300, "main a.c:3 > save a.c:9");
+	run(METRIC_ON_CPU, 100, "main a.c:3 > work a.c:30");
+	run(METRIC_OFF_RUNNABLE, 600, "main a.c:3 > work a.c:30");
+	finish(1000, 2);
+	const struct price_place save = { .function = "save", .line = 9 };
+	struct price price = price_of(&save, 300);
+
+	expect_highest(&price, 750);
+}
+
+Test(price, of_code_without_names_it_is_that_and_what_the_kernel_does_for_it)
+{
+	run(METRIC_ON_CPU, 400, "?@libc");
+	run(METRIC_ON_CPU, 100, "?@libc > write@kernel");
+	run(METRIC_ON_CPU, 500, "?@libc > work a.c:30");
+	finish(1000, 2);
+	const struct price_place nameless = { .function = "[libc.so.6]",
+		                              .module = "/lib/libc.so.6" };
+	struct price price = price_of(&nameless, 400);
+
+	expect_highest(&price, 500);
+}
+
+Test(price, none_is_less_than_the_symptom_or_more_than_the_run)
+{
+	plant();
+	const struct price_place gone = { .function = "nobody" };
+	struct price price = price_of(&gone, 400);
+
+	cr_expect_eq(price.low_ns, 400 * MS);
+	cr_expect_eq(price.high_ns, 400 * MS);
+	price = price_of(&gone, 2000);
+	cr_expect_eq(price.high_ns, 2000 * MS);
+}
