@@ -55,9 +55,10 @@ static const struct wait_row *waited_for(const struct wait_rows *waits)
 		uint64_t ns = 0;
 		if (row->kind != WAIT_KIND_RANKS)
 			continue;
-		all_ns += row->ns;
+		// A stack that was not recorded says nothing for another place.
 		if (!row->holder.function)
 			continue;
+		all_ns += row->ns;
 		for (size_t k = i; k < waits->count; k++)
 			if (is_for_same(row, &waits->rows[k]))
 				ns += waits->rows[k].ns;

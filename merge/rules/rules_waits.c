@@ -20,14 +20,31 @@
 #define LOCKED_SHARE   0.2  /* of the time of a place alone, waited for a lock it holds: not idle */
 #define MOSTLY_ALONE   0.6  /* of the CPU time of a place */
 
+static bool same_holder(const struct wait_row *a, const struct wait_row *b)
+{
+	return a->kind == b->kind && a->holder.function && b->holder.function &&
+	       strcmp(a->holder.function, b->holder.function) == 0;
+}
+
+// Whether the stack of ROW's waiter, which would say what it waits in, was not recorded, while
+// other waits for the same place are in a function of the library's: then it is not known to be
+// another.
+static bool may_be_within(const struct wait_rows *waits, const struct wait_row *row)
+{
+	for (size_t i = 0; i < waits->count && !row->waiter.function; i++)
+		if (waits->rows[i].within && same_holder(row, &waits->rows[i]))
+			return true;
+	return false;
+}
+
 // Which resources somebody holds whom the run waits for. Threads and children that it has made, and
 // those that it has do its work in turns, are no such: it is their work that it waits for. A lock
 // of Python's is made of a semaphore, and what its library makes of locks (a queue, the end of a
 // thread) is waited for in a function of that.
-static bool is_held(const struct wait_row *row)
+static bool is_held(const struct wait_rows *waits, const struct wait_row *row)
 {
 	if (row->python && row->kind == HELD_SEMAPHORE)
-		return !row->within;
+		return !row->within && !may_be_within(waits, row);
 	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
 	       row->kind == WAIT_KIND_DESCRIPTOR;
 }
@@ -38,12 +55,6 @@ static bool only_takes(const struct wait_row *row)
 {
 	return row->kind == WAIT_KIND_DESCRIPTOR && row->waiter.life_ns &&
 	       (double)row->waiter.on_cpu_ns < WORK_SHARE * (double)row->waiter.life_ns;
-}
-
-static bool same_holder(const struct wait_row *a, const struct wait_row *b)
-{
-	return a->kind == b->kind && a->holder.function && b->holder.function &&
-	       strcmp(a->holder.function, b->holder.function) == 0;
 }
 
 // "3 threads wait", "app waits".
@@ -240,7 +251,7 @@ static uint64_t all_held_ns(const struct wait_rows *waits, const struct wait_row
 
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *other = &waits->rows[i];
-		if (is_held(other) && !only_takes(other) && same_holder(row, other))
+		if (is_held(waits, other) && !only_takes(other) && same_holder(row, other))
 			sum += held_ns(other);
 	}
 	return sum;
@@ -288,7 +299,7 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 		return MEASURED_LACKS;
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *row = &waits->rows[i];
-		if (!is_held(row) || only_takes(row) || !row->holder.function ||
+		if (!is_held(waits, row) || only_takes(row) || !row->holder.function ||
 		    is_within_lock(waits, row))
 			continue;
 		uint64_t sum = all_held_ns(waits, row);
@@ -317,17 +328,28 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	return say_holder(most, e->wall.ranks ? evidence_queue(e) : "", finding);
 }
 
-// Whether ROW is a wait for SIDE's place that is ended by what that place makes: a queue's items,
-// its arrival at a barrier.
-static bool is_fed(const struct wait_row *row, const struct wait_side *side)
+// Whether ROW is a wait that is ended by what others make: a queue's items, an arrival at a
+// barrier.
+static bool takes_turns(const struct wait_row *row)
 {
 	// Python's threads are waited for at locks, as they begin and end: nobody is fed by that.
 	if (row->within && strncmp(row->within, "Thread.", strlen("Thread.")) == 0)
 		return false;
-	bool turns = row->kind == HELD_CONDITION || row->kind == HELD_SEMAPHORE ||
-	             row->kind == HELD_BARRIER;
+	return row->kind == HELD_CONDITION || row->kind == HELD_SEMAPHORE ||
+	       row->kind == HELD_BARRIER;
+}
 
-	return turns && row->holder.function && strcmp(row->holder.function, side->function) == 0;
+// The same of what SIDE's place makes.
+static bool is_fed(const struct wait_row *row, const struct wait_side *side)
+{
+	return takes_turns(row) && row->holder.function &&
+	       strcmp(row->holder.function, side->function) == 0;
+}
+
+// Whether ROW may be one of those: somebody ended it whose stack was not recorded.
+static bool may_be_fed(const struct wait_row *row)
+{
+	return takes_turns(row) && row->holder.threads && !row->holder.function;
 }
 
 // For how long threads that nobody waits for only looked whether there was work.
@@ -403,6 +425,9 @@ static enum measured measure_stage(const struct evidence *e, const struct rule *
 	if (!find_alone(e) || !parallel->alone.function)
 		return MEASURED_NOTHING;
 	for (size_t i = 0; i < waits->count; i++) {
+		// That a stack was not recorded says nothing against the place.
+		if (may_be_fed(&waits->rows[i]))
+			fed_ns += waits->rows[i].ns;
 		if (!is_fed(&waits->rows[i], &parallel->alone))
 			continue;
 		ns += held_ns(&waits->rows[i]);

@@ -248,6 +248,8 @@ static bool crowded;               // two more threads do what the holder does, 
 static const char *holder_process; // of its own; NULL: it is a thread of the same
 static bool nests;                 // the holder waits for thread 5 itself, at a socket
 static bool unseen;                // the main thread has waited for the same lock before, unseen
+static uint32_t unseen_kind;       // what that was; 0: the same mutex
+static bool serves;                // threads 7 and 8 wait for a lock that the holder has
 static bool idles;                 // the main thread sleeps where it computes else
 static const char *wait_stack = "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc";
 
@@ -278,12 +280,33 @@ static void wait_unseen(uint64_t from_ms, uint64_t to_ms)
 		                         .begin_ns = from_ms * MS,
 		                         .end_ns = to_ms * MS,
 		                         .address = 0x1000,
-		                         .kind = HELD_MUTEX,
+		                         .kind = unseen_kind ? unseen_kind : HELD_MUTEX,
 		                         .count = 1,
 		                         .parts = &by };
 
 	add_span(&f, 1, from_ms, to_ms, THREAD_BLOCKED, THREAD_RUNS);
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+}
+
+// Threads 7 and 8 wait for a mutex that thread 2 holds.
+static void wait_locked(uint64_t from_ms, uint64_t to_ms)
+{
+	const struct wait_share by = { to_ms * MS, 2, HELD_BY_OWNER };
+
+	for (uint32_t thread = 7; thread <= 8; thread++) {
+		const struct wait_event wait = { .thread = thread,
+			                         .begin_ns = from_ms * MS,
+			                         .end_ns = to_ms * MS,
+			                         .address = 0x2000,
+			                         .kind = HELD_MUTEX,
+			                         .count = 1,
+			                         .parts = &by };
+		f.now_ns = from_ms * MS;
+		add(&f, thread, METRIC_OFF_LOCK, to_ms - from_ms,
+		    "serve a.c:50 > pthread_mutex_lock@libc");
+		add_span(&f, thread, from_ms, to_ms, THREAD_BLOCKED, THREAD_RUNS);
+		profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+	}
 }
 
 // The main thread computes for 1 s beside thread 2, then waits for HELD_MS, of KIND, for what that
@@ -316,6 +339,10 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 		add_thread(&f, 5, 1, 105, "server");
 	if (unseen)
 		add_thread(&f, 6, 1, 106, "flusher");
+	for (uint32_t i = 7; serves && i <= 8; i++) {
+		add_thread(&f, i, 1, 100 + i, "server");
+		add_span(&f, i, 1000, 1000, THREAD_READY, THREAD_BLOCKED);
+	}
 	add_span(&f, 1, 1000, 1000, THREAD_READY, unseen ? THREAD_BLOCKED : THREAD_RUNS);
 	if (nests)
 		add_span(&f, 5, 1000, 1000, THREAD_READY, THREAD_RUNS);
@@ -356,8 +383,12 @@ static struct findings *hold_without_cpu(uint32_t kind, uint64_t held_ms, uint64
 			add_span(&f, 2, 1000, 2000, THREAD_RUNS, THREAD_BLOCKED);
 		if (nests && ms == end_ms)
 			wait_nested(2000, end_ms);
+		if (serves && ms == end_ms)
+			wait_locked(2100, end_ms);
 		if (unseen && ms == 1900)
 			wait_unseen(1000, 1900);
+		if (unseen && serves && ms == 1900)
+			add_span(&f, 6, 1000, 1900, THREAD_RUNS, THREAD_BLOCKED);
 		if (ms == end_ms) {
 			f.now_ns = 2000 * MS;
 			add(&f, 1, METRIC_OFF_LOCK, held_ms, wait_stack);
@@ -612,6 +643,18 @@ Test(finding_cpu, a_stage_that_the_others_wait_for)
 	cr_expect_null(finding_of(shorter, "CPU-STAGE"));
 	cleanup(findings) struct findings *own_work = hold(HELD_JOIN, 900);
 	cr_expect_null(finding_of(own_work, "CPU-STAGE"));
+}
+
+// Who ends a wait without a stack of its own may have been in that place.
+Test(finding_cpu, waits_without_a_stack_contradict_no_stage)
+{
+	serves = true;
+	cleanup(findings) struct findings *locked = hold(HELD_CONDITION, 900);
+	cr_expect_null(finding_of(locked, "CPU-STAGE")); // 1.6 s for a lock that it holds
+	unseen = true;
+	unseen_kind = HELD_CONDITION;
+	cleanup(findings) struct findings *found = hold(HELD_CONDITION, 900);
+	cr_expect(finding_of(found, "CPU-STAGE") != NULL);
 }
 
 // Python waits for the end of a thread at a lock, as for an item of a queue: the thread is no
