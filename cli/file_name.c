@@ -2,7 +2,7 @@
 #include "cli/file_name.h"
 
 #include "base/error.h"
-#include "cli/rank.h"
+#include "base/rank.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  *
  *	%h        the host
  *	%p        the process id of bottleneck
- *	%r        the rank, cli/rank.h
+ *	%r        the rank, base/rank.h
  *	%q{NAME}  the variable NAME of the environment; a "/" in it becomes a "_"
  *	%%        a percent sign
  *

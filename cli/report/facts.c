@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/secret.h"
-#include "cli/rank.h"
+#include "base/rank.h"
 
 #include <sched.h>
 #include <stdio.h>

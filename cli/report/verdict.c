@@ -240,6 +240,7 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	while (rule < sizeof(rules) / sizeof(rules[0]) && !rules[rule](&f, verdict))
 		rule++;
 	verdict_say_price(&f, verdict);
+	verdict_add_rank(&f, verdict);
 	verdict_add_idleness(&f, verdict);
 	add_second(&f, verdict);
 	add_op(&f, verdict);

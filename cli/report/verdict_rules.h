@@ -149,6 +149,8 @@ uint64_t verdict_waited_outside(const struct verdict_facts *f);
 /* Shares of CPU time are of what a server does while it works: for how long it did not comes behind
  * that. */
 void verdict_add_idleness(const struct verdict_facts *f, struct verdict *v);
+/* Where ranks of one profile wait for one of them, which that is: behind what the sentence says. */
+void verdict_add_rank(const struct verdict_facts *f, struct verdict *v);
 bool verdict_waits_for_cpu(const struct verdict_facts *f, struct verdict *v);
 
 /* The main thread waits for others, as make(1) does, and it is they who get no CPU. */

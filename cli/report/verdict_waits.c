@@ -24,6 +24,7 @@
 #define OWNED_SHARE  0.5 /* of the waits for sockets: less is for nobody of the run */
 #define SERVED_SHARE 0.5 /* of the CPU time: so long others of the run waited for it at sockets */
 #define LOOK_NS      (500 * NS_PER_MS) /* a master looks after its workers no more often */
+#define RANK_SHARE   0.1               /* of wall time, waited for one rank: less is no matter */
 #define WORKS_SHARE  0.1 /* of wall time, on CPUs or ready to be there: less is hardly any work */
 
 static bool works(const struct verdict_facts *f)
@@ -100,6 +101,51 @@ void verdict_add_idleness(const struct verdict_facts *f, struct verdict *v)
 	snprintf(v->sentence + length, size,
 	         " %c%s was idle, waiting for requests, for %.0f %% of the time.",
 	         toupper((unsigned char)name[0]), name + 1, f->idle->value);
+}
+
+// Wall time of waits for RANK.
+static uint64_t waited_for_rank(const struct wait_rows *waits, uint32_t rank)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < waits->count; i++)
+		ns += waits->rows[i].holder.rank == rank ? waits->rows[i].wall_ns : 0;
+	return ns;
+}
+
+// The ranks of a job run one program: its functions say nothing of which rank is late.
+void verdict_add_rank(const struct verdict_facts *f, struct verdict *v)
+{
+	cleanup(wait_rows) struct wait_rows *waits =
+		query_waits(f->profile, f->window.from_ns, f->window.to_ns, NULL);
+	size_t length = strlen(v->sentence);
+	const struct wait_row *most = NULL;
+	uint64_t all_ns = 0, most_ns = 0;
+	char place[300] = "";
+
+	for (size_t i = 0; waits && i < waits->count; i++) {
+		const struct wait_row *row = &waits->rows[i];
+		if (!row->holder.rank)
+			continue;
+		all_ns += row->wall_ns;
+		uint64_t ns = waited_for_rank(waits, row->holder.rank);
+		bool same = most && most->holder.rank == row->holder.rank;
+		if (ns > most_ns || (same && row->wall_ns > most->wall_ns)) {
+			most_ns = ns;
+			most = row;
+		}
+	}
+	if (!most || !length || 2 * most_ns < all_ns || strstr(v->sentence, " rank ") ||
+	    share_of(most_ns, f->wall.all_ns) < RANK_SHARE)
+		return;
+	if (most->holder.function)
+		verdict_name_row(&(struct row){ .name = most->holder.function,
+		                                .file = most->holder.file,
+		                                .line = most->holder.line },
+		                 place, sizeof(place));
+	snprintf(v->sentence + length, sizeof(v->sentence) - length,
+	         " The run waits for rank %u%s%s, for %s %% of wall time.", most->holder.rank - 1,
+	         *place ? ", mostly in " : "", place, format_percent(most_ns, f->wall.all_ns).text);
 }
 
 // The CPUs that its threads waited for were busy with its other threads.

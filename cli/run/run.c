@@ -10,7 +10,7 @@
 #include "cli/inherited.h"
 #include "cli/message.h"
 #include "cli/progress.h"
-#include "cli/rank.h"
+#include "base/rank.h"
 #include "cli/report/cut.h"
 #include "cli/report/facts.h"
 #include "cli/report/gate.h"

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/provider.h"
 #include "cli/common_options.h"
-#include "cli/rank.h"
+#include "base/rank.h"
 #include "merge/record/traced.h"
 
 #include <string.h>

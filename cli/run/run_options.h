@@ -41,7 +41,7 @@ struct run_options {
 	struct option_list trace;
 	const char *output;      /* NULL: the last run's place; a pattern of cli/file_name.h */
 	const char *report_file; /* NULL: stderr; a pattern, too */
-	const char *ranks;       /* NULL: all; a list of cli/rank.h */
+	const char *ranks;       /* NULL: all; a list of base/rank.h */
 	bool no_report;
 	bool debuginfod;
 	bool version, help_all;

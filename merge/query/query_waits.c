@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/origin.h"
 #include "base/path.h"
+#include "base/rank.h"
 #include "base/record.h"
 #include "base/share.h"
 #include "base/strings.h"
@@ -103,8 +104,9 @@ static void fill_foreign(const struct profile *p, uint32_t node, struct wait_sid
 	side->line = place ? (int)place->line : 0;
 }
 
+// HOLDS: who is waited for; else who waits.
 static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, bool several,
-                      struct wait_side *side)
+                      bool holds, struct wait_side *side)
 {
 	const struct thread_info *thread = slot ? profile_thread(p, slot) : NULL;
 	const struct process_info *process = thread ? profile_process(p, thread->process) : NULL;
@@ -115,6 +117,13 @@ static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, boo
 		side->thread = profile_string(p, thread->name);
 	if (several && process)
 		side->process = profile_string(p, process->command);
+	// Ranks run one program: who is waited for is told apart by its number.
+	uint32_t rank;
+	if (several && holds && process &&
+	    rank_of_title(profile_string(p, process->title), &rank)) {
+		side->process = profile_string(p, process->title);
+		side->rank = rank + 1;
+	}
 	if (!own) {
 		fill_foreign(p, node, side);
 		return;
@@ -663,8 +672,8 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 			continue;
 		uint32_t node = node_of_waiter(e, usual);
 		fill_resource(p, e, node, &row);
-		fill_side(p, e->waiter, node, several, &row.waiter);
-		fill_side(p, e->holder, e->holder_node, several, &row.holder);
+		fill_side(p, e->waiter, node, several, false, &row.waiter);
+		fill_side(p, e->holder, e->holder_node, several, true, &row.holder);
 		while (at < count && !same_row(&slots[at].row, &row))
 			at++;
 		row_of[i] = (uint32_t)at;
@@ -707,7 +716,7 @@ static uint64_t on_cpus(const struct profile *p, const struct part *part,
 		struct wait_side other;
 		if (cell->metric != METRIC_ON_CPU)
 			continue;
-		fill_side(p, 0, cell->node, false, &other);
+		fill_side(p, 0, cell->node, false, false, &other);
 		if (same_function(side, &other))
 			ns += cells_between(cells, cell, part->bins.first_bin, part->bins.end_bin);
 	}
@@ -780,7 +789,7 @@ static uint64_t alone_elsewhere(const struct profile *p, const struct alone *alo
 	for (size_t i = 0; is_there && ns && i < alone->count; i++) {
 		uint32_t slot = slot_of(p, alone->places[i].node);
 		struct wait_side other;
-		fill_side(p, 0, alone->places[i].node, false, &other);
+		fill_side(p, 0, alone->places[i].node, false, false, &other);
 		is_there[slot - 1] |= same_function(side, &other);
 		ns[slot - 1] += alone->places[i].ns;
 	}
@@ -852,7 +861,7 @@ void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 	for (size_t i = 0; i < alone.count; i++) {
 		struct wait_side side;
 		size_t at = 0;
-		fill_side(p, 0, alone.places[i].node, false, &side);
+		fill_side(p, 0, alone.places[i].node, false, false, &side);
 		while (at < count && !same_function(&sides[at], &side))
 			at++;
 		if (at == sizeof(sides) / sizeof(sides[0]))

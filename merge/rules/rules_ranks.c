@@ -70,6 +70,30 @@ static const struct wait_row *waited_for(const struct wait_rows *waits)
 	return 2 * most_ns >= all_ns ? best : NULL;
 }
 
+// Which rank it is that most of the waits for ROW's function are for; 0: none has most of them.
+// Else its number + 1.
+static uint32_t rank_waited_for(const struct wait_rows *waits, const struct wait_row *row)
+{
+	uint64_t all_ns = 0, most_ns = 0;
+	uint32_t best = 0;
+
+	for (size_t i = 0; i < waits->count; i++) {
+		uint64_t ns = 0;
+		if (!is_for_same(row, &waits->rows[i]))
+			continue;
+		all_ns += waits->rows[i].ns;
+		for (size_t k = i; k < waits->count; k++)
+			if (is_for_same(row, &waits->rows[k]) &&
+			    waits->rows[k].holder.rank == waits->rows[i].holder.rank)
+				ns += waits->rows[k].ns;
+		if (ns <= most_ns)
+			continue;
+		most_ns = ns;
+		best = waits->rows[i].holder.rank;
+	}
+	return 2 * most_ns >= all_ns ? best : 0;
+}
+
 // What a program calls of MPI: such functions do not call each other.
 static bool is_call(const char *function)
 {
@@ -112,7 +136,12 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 	if (row) {
 		finding_place(row->holder.function, row->holder.file, row->holder.line, place,
 		              sizeof(place));
-		snprintf(whom, sizeof(whom), ", for a rank that is in %s", place);
+		uint32_t rank = rank_waited_for(e->waits, row);
+		if (rank)
+			snprintf(whom, sizeof(whom), ", for rank %u, which is in %s", rank - 1,
+			         place);
+		else
+			snprintf(whom, sizeof(whom), ", for a rank that is in %s", place);
 		finding_advise(finding,
 		               "Distribute that work evenly over the ranks. If it is even, "
 		               "communicate less, in larger messages, or during computation "
@@ -131,6 +160,11 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 		finding_advise(finding,
 		               "Communicate less, in larger messages, or during computation "
 		               "(MPI_Isend, MPI_Iallreduce).");
+	// The line to change is that of the rank that is late.
+	if (row && rank_waited_for(e->waits, row))
+		finding_add(finding, &(struct finding_row){ .function = row->holder.function,
+		                                            .file = row->holder.file,
+		                                            .line = row->holder.line });
 	finding_add(finding, &(struct finding_row){
 				     .function = most->function ? most->function : most->name,
 				     .file = most->file,

@@ -4,19 +4,22 @@
 #include "base/cleanup.h"
 #include "base/name_list.h"
 #include "base/path.h"
+#include "base/rank.h"
 #include "base/secret.h"
 
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define CMDLINE_MAX 4096
-#define FILES_TRIED 8  // of a command line, at most
-#define PLAIN_MAX   24 // bytes of a word that names no file
-#define COMM_MAX    15 // bytes of a name that the kernel keeps
+#define ENVIRON_MAX 131072 // launchers add theirs at either end of it
+#define FILES_TRIED 8      // of a command line, at most
+#define PLAIN_MAX   24     // bytes of a word that names no file
+#define COMM_MAX    15     // bytes of a name that the kernel keeps
 
 static bool begins_with(const char *text, const char *beginning)
 {
@@ -175,6 +178,27 @@ static bool is_file_of(void *context, const char *word)
 	       S_ISREG(status.stx_mode);
 }
 
+// Where all of the run is one rank, that tells no process from others.
+static void add_rank(uint32_t pid, const char *command, char title[PROC_TITLE_MAX])
+{
+	char path[32];
+
+	if (rank_now().known)
+		return;
+	cleanup_free char *words = malloc(ENVIRON_MAX + 1);
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = words && fd >= 0 ? read(fd, words, ENVIRON_MAX) : -1;
+	if (size <= 0)
+		return;
+	words[size] = '\0';
+	struct rank rank = rank_of(words, (size_t)size);
+	if (rank.known && !*title)
+		snprintf(title, PROC_TITLE_MAX, "%s", command);
+	if (rank.known)
+		rank_add_to_title(title, PROC_TITLE_MAX, rank.number);
+}
+
 void proc_title_read(uint32_t pid, const char *command, char title[PROC_TITLE_MAX])
 {
 	char path[32], words[CMDLINE_MAX + 1];
@@ -187,4 +211,5 @@ void proc_title_read(uint32_t pid, const char *command, char title[PROC_TITLE_MA
 		return;
 	words[size] = '\0';
 	proc_title_of(words, (size_t)size, command, is_file_of, &pid, title);
+	add_rank(pid, command, title);
 }

@@ -8,7 +8,8 @@
  * the first word, if that is a script by its suffix, or a command of a program that is known to
  * have such. No other word, no option and none of their values, as these may be secrets. A process
  * that has written a title over its command line, with its program's name and a colon first, is
- * called by that.
+ * called by that. Behind it stands the rank, if a launcher of the run has started it as one of
+ * several: "app [rank 3]" (base/rank.h).
  *
  * Functions without state. A text may hold anything that the process has written there.
  */

@@ -142,12 +142,18 @@ class OneProfile(Mpi):
             self.assertEqual(result.status, 0, result.err)
             told = json.loads(self.verb("report", "--json", result.profile).stdout)
             waits = [row for row in told["wall"]["waits"] if row["resource"] == "MPI call"]
-            by = {row["holder"]: row["total_ns"] for row in waits}
+            by = {}
+            for row in waits:
+                by[row["holder"]] = by.get(row["holder"], 0) + row["total_ns"]
             facts = [f["fact"] for f in told["findings"] if f["id"] == "MPI-TIME"]
             if 2 * by.get("planted_work", 0) > sum(by.values()) and facts:
                 break
         self.assertGreater(2 * by.get("planted_work", 0), sum(by.values()), waits)
-        self.assertIn("for a rank that is in planted_work", facts[0])
+        self.assertIn("for rank 2, which is in planted_work (app.c:", facts[0])
+        self.assertIn("rank 2", told["verdict"]["sentence"])
+        titles = self.verb("report", "--by", "process", result.profile).stdout.decode()
+        for rank in range(3):
+            self.assertIn(f"app [rank {rank}]", titles)
 
 
 class Ranks(Mpi):

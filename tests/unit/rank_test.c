@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/rank.h"
+#include "base/rank.h"
 
 #include "base/error.h"
 #include "cli/file_name.h"
@@ -164,4 +164,32 @@ Test(file_name, the_cycle_is_left_to_exports)
 	cr_assert(eq(int, file_name_fill("t.%c.%%", true, &none, name, sizeof(name), &err), 0));
 	cr_expect(eq(str, name, "t.%c.%"));
 	cr_expect(eq(int, file_name_fill("t.%c", false, &none, name, sizeof(name), &err), -1));
+}
+
+Test(rank, a_process_has_its_own, .init = forget)
+{
+	static const char words[] = "HOME=/\0OMPI_COMM_WORLD_RANK=3\0OMPI_COMM_WORLD_SIZE=4\0";
+	static const char others[] = "RANK=3\0XOMPI_COMM_WORLD_RANK=3\0";
+
+	setenv("PMI_RANK", "1", 1);
+	struct rank rank = rank_of(words, sizeof(words) - 1);
+	cr_expect(rank.known && rank.number == 3 && rank.world == 4);
+	cr_expect(not(rank_of(others, sizeof(others) - 1).known));
+	cr_expect(not(rank_of("", 0).known));
+}
+
+Test(rank, a_title_says_which)
+{
+	char title[24] = "app [rank 1]";
+	uint32_t number = 7;
+
+	rank_add_to_title(title, sizeof(title), 3);
+	cr_expect(eq(str, title, "app [rank 1] [rank 3]"));
+	cr_expect(rank_of_title(title, &number) && number == 3);
+	rank_add_to_title(title, sizeof(title), 4); // there is no room
+	cr_expect(eq(str, title, "app [rank 1] [rank 3]"));
+	cr_expect(not(rank_of_title("app", &number)));
+	cr_expect(not(rank_of_title("app [rank x]", &number)));
+	cr_expect(not(rank_of_title("app [rank 3] more", &number)));
+	cr_expect(not(rank_of_title(NULL, &number)));
 }

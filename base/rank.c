@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "cli/rank.h"
+#include "base/rank.h"
 
 #include "base/error.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,27 +44,76 @@ static bool to_number(const char *text, const char **end, uint32_t *number)
 	return true;
 }
 
-static bool number_of(const char *variable, uint32_t *number)
+// Where variables are looked up: WORDS as of rank_of(); NULL: in our own environment.
+struct variables {
+	const char *words;
+	size_t size;
+};
+
+static const char *value_of(const struct variables *v, const char *name)
 {
-	const char *text = getenv(variable), *end;
+	size_t length = strlen(name);
+
+	if (!v->words)
+		return getenv(name);
+	for (const char *at = v->words; at < v->words + v->size; at += strlen(at) + 1)
+		if (strncmp(at, name, length) == 0 && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
+static bool number_of(const struct variables *v, const char *name, uint32_t *number)
+{
+	const char *text = value_of(v, name), *end;
 
 	return text && to_number(text, &end, number) && !*end;
 }
 
-struct rank rank_now(void)
+static struct rank rank_in(const struct variables *v)
 {
 	struct rank rank = { 0 };
 
 	for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
 		const struct launcher *l = &launchers[i];
-		if ((l->mark && !getenv(l->mark)) || !number_of(l->rank, &rank.number))
+		if ((l->mark && !value_of(v, l->mark)) || !number_of(v, l->rank, &rank.number))
 			continue;
 		rank.known = true;
-		if (!number_of(l->world, &rank.world) || rank.world <= rank.number)
+		if (!number_of(v, l->world, &rank.world) || rank.world <= rank.number)
 			rank.world = 0;
 		return rank;
 	}
 	return rank;
+}
+
+struct rank rank_now(void)
+{
+	return rank_in(&(struct variables){ 0 });
+}
+
+struct rank rank_of(const char *words, size_t size)
+{
+	return rank_in(&(struct variables){ words, size });
+}
+
+#define TITLE_MARK " [rank "
+
+void rank_add_to_title(char *title, size_t size, uint32_t number)
+{
+	size_t length = strlen(title);
+	char mark[32];
+	int more = snprintf(mark, sizeof(mark), TITLE_MARK "%" PRIu32 "]", number);
+
+	if (length + (size_t)more < size)
+		memcpy(title + length, mark, (size_t)more + 1);
+}
+
+bool rank_of_title(const char *title, uint32_t *number)
+{
+	const char *last = NULL, *end;
+
+	for (const char *at = title; at && (at = strstr(at, TITLE_MARK)); at++)
+		last = at;
+	return last && to_number(last + strlen(TITLE_MARK), &end, number) && strcmp(end, "]") == 0;
 }
 
 int rank_in_list(const char *list, uint32_t number, struct error *err)

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct error;
@@ -21,6 +22,16 @@ struct rank {
 
 /* Of this process. Variables that hold no number are as if they were not there. */
 struct rank rank_now(void);
+
+/* The same of a process whose environment is WORDS: SIZE bytes, as in /proc/PID/environ; a NUL
+   follows them. */
+struct rank rank_of(const char *words, size_t size);
+
+/* A process's title says which rank it is, if a launcher of the run has started it: "app [rank 3]".
+   TITLE is one of SIZE bytes, and stays as it is where there is no room. */
+void rank_add_to_title(char *title, size_t size, uint32_t number);
+/* False if TITLE (NULL is fine) says of no rank. */
+bool rank_of_title(const char *title, uint32_t *number);
 
 /*
  * Whether NUMBER is in LIST: numbers and ranges, as in "0,3,8-15". -1 with one line in ERR if LIST
