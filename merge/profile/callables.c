@@ -215,44 +215,44 @@ static struct named *named_of(const struct applying *a, const struct location *l
 }
 
 // Functions that Python calls by no name, as of types, may jump to where one with a name does.
-struct sharing {
-	struct module_names *module;
-	uint64_t from;
-};
-
-static bool drop_shared(void *context, uint64_t to)
+static void drop_shared(void *context, uint64_t start, uint64_t to)
 {
-	const struct sharing *s = context;
-	struct named *named = find_named(s->module, to);
+	const struct module_names *m = context;
+	struct named *named = find_named(m, to);
 
-	if (!named || !named->by_jump || to == s->from)
-		return true;
-	const struct named *from = find_named(s->module, s->from);
+	if (!named || to == start)
+		return;
+	const struct named *from = find_named(m, start);
 	// What is exported is there for C: Python calls what stands in its types.
-	if (from ? from->name != named->name
-	         : !function_starts_exported(s->module->starts, s->from))
+	if (from ? from->name != named->name : !function_starts_exported(m->starts, start))
 		named->name = 0;
+}
+
+static bool drop_all_shared(struct module_names *m)
+{
+	cleanup_free uint64_t *wanted = calloc(m->count + 1, sizeof(*wanted));
+	size_t count = 0;
+
+	if (!wanted)
+		return false;
+	for (size_t i = 0; i < m->count; i++)
+		if (m->named[i].by_jump && m->named[i].name)
+			wanted[count++] = m->named[i].address;
+	function_starts_jumps_to(m->starts, wanted, count, drop_shared, m);
+	m->checked = true;
 	return true;
 }
 
-static void drop_all_shared(struct module_names *m)
-{
-	for (size_t i = 0; i < function_starts_count(m->starts); i++) {
-		struct sharing sharing = { m, function_starts_at(m->starts, i) };
-		function_starts_jumps(m->starts, sharing.from, drop_shared, &sharing);
-	}
-	m->checked = true;
-}
-
 // Only where samples have met a name that is by a jump: to look through a library takes a while.
-static struct named *named_for_sure(struct applying *a, const struct location *l)
+static bool find_for_sure(struct applying *a, const struct location *l, struct named **found)
 {
 	struct named *named = named_of(a, l);
 	struct module_names *m = named ? &a->modules[l->module - 1] : NULL;
 
-	if (named && named->by_jump && !m->checked)
-		drop_all_shared(m);
-	return named && named->name ? named : NULL;
+	if (named && named->by_jump && !m->checked && !drop_all_shared(m))
+		return false;
+	*found = named && named->name ? named : NULL;
+	return true;
 }
 
 static bool prepare(struct applying *a)
@@ -265,7 +265,8 @@ static bool prepare(struct applying *a)
 	if (!a->modules || !a->named || !a->below || !sort_names(a))
 		return false;
 	for (uint32_t i = 0; i < p->locations.count; i++)
-		a->named[i] = named_for_sure(a, &p->locations.locations[i]);
+		if (!find_for_sure(a, &p->locations.locations[i], &a->named[i]))
+			return false;
 	return true;
 }
 

@@ -83,12 +83,7 @@ uint64_t function_starts_address(const struct function_starts *f, uint64_t offse
 	return 0;
 }
 
-size_t function_starts_count(const struct function_starts *f)
-{
-	return f->count;
-}
-
-uint64_t function_starts_at(const struct function_starts *f, size_t index)
+static uint64_t start_at(const struct function_starts *f, size_t index)
 {
 	return f->base + (uint64_t)(int64_t)read_i32(f->entries + index * ENTRY_BYTES);
 }
@@ -96,14 +91,14 @@ uint64_t function_starts_at(const struct function_starts *f, size_t index)
 // How many begin at or before ADDRESS.
 static size_t count_before(const struct function_starts *f, uint64_t address)
 {
-	return array_search(f->count, i, function_starts_at(f, i) <= address);
+	return array_search(f->count, i, start_at(f, i) <= address);
 }
 
 uint64_t function_starts_find(const struct function_starts *f, uint64_t address)
 {
 	size_t before = count_before(f, address);
 
-	return before ? function_starts_at(f, before - 1) : 0;
+	return before ? start_at(f, before - 1) : 0;
 }
 
 bool function_starts_exported(const struct function_starts *f, uint64_t start)
@@ -135,40 +130,83 @@ struct bytes function_starts_code(const struct function_starts *f, uint64_t star
 		if (offset >= bytes.size)
 			break;
 		uint64_t size = bytes.size - offset;
-		if (next < f->count && function_starts_at(f, next) - start < size)
-			size = function_starts_at(f, next) - start;
+		if (next < f->count && start_at(f, next) - start < size)
+			size = start_at(f, next) - start;
 		return (struct bytes){ bytes.data + offset, size < max ? size : max };
 	}
 	return (struct bytes){ NULL, 0 };
 }
 
-// Where the jump at AT leads to, from the start of CODE; 0: there is none. jmp rel32, the
-// conditional ones, and jmp rel8.
+#define JUMP      0xe9 // jmp rel32
+#define JUMP_NEAR 0xeb // jmp rel8
+#define TWO_BYTES 0x0f // of the conditional ones with rel32, the second is 0x80 to 0x8f
+
+// Where the jump leads to whose operation is the byte at AT, from the start of CODE; 0: there is
+// none.
 static int64_t read_jump(struct bytes code, size_t at)
 {
 	const uint8_t *bytes = code.data;
-	size_t left = code.size - at;
-	bool far = bytes[at] == 0xe9 || (at && bytes[at - 1] == 0x0f && (bytes[at] & 0xf0) == 0x80);
+	size_t conditional = bytes[at] == TWO_BYTES, left = code.size - at - conditional;
 
-	if (far && left >= FAR_BYTES)
-		return (int64_t)(at + FAR_BYTES) + read_i32(bytes + at + 1);
-	if (bytes[at] == 0xeb && left >= NEAR_BYTES)
-		return (int64_t)(at + NEAR_BYTES) + (int8_t)bytes[at + 1];
+	if (conditional && (!left || (bytes[at + 1] & 0xf0) != 0x80))
+		return 0;
+	if (bytes[at] == JUMP_NEAR)
+		return left >= NEAR_BYTES ? (int64_t)(at + NEAR_BYTES) + (int8_t)bytes[at + 1] : 0;
+	at += conditional;
+	return left >= FAR_BYTES ? (int64_t)(at + FAR_BYTES) + read_i32(bytes + at + 1) : 0;
+}
+
+// Where the next jump by OPERATION leads to that leaves the function at START with all its CODE,
+// which no other function begins in; 0: there is none. From *AT on, which moves behind it. Most
+// bytes are no jump: memchr() passes them many at a time.
+static uint64_t next_jump(struct bytes code, uint64_t start, uint8_t operation, size_t *at)
+{
+	const uint8_t *found;
+
+	while (*at < code.size &&
+	       (found = memchr(code.data + *at, operation, code.size - *at)) != NULL) {
+		*at = (size_t)(found - code.data) + 1;
+		uint64_t to = start + (uint64_t)read_jump(code, *at - 1);
+		if (to - start >= code.size)
+			return to;
+	}
 	return 0;
 }
+
+static const uint8_t operations[] = { JUMP, JUMP_NEAR, TWO_BYTES };
+#define OPERATIONS (sizeof(operations) / sizeof(*operations))
 
 void function_starts_jumps(const struct function_starts *f, uint64_t start,
                            bool (*visit)(void *context, uint64_t to), void *context)
 {
 	struct bytes code = function_starts_code(f, start, CODE_MAX);
 
-	for (size_t i = 0; i < code.size; i++) {
-		if (!(code.data[i] & 0x80))
-			continue; // no jump, as most bytes are none
-		uint64_t to = start + (uint64_t)read_jump(code, i);
-		// Within the function no other one begins.
-		if (to - start >= code.size && function_starts_find(f, to) == to &&
-		    !visit(context, to))
-			return;
+	for (size_t i = 0; i < OPERATIONS; i++) {
+		uint64_t to;
+		for (size_t at = 0; (to = next_jump(code, start, operations[i], &at));)
+			if (function_starts_find(f, to) == to && !visit(context, to))
+				return;
+	}
+}
+
+// Whether TO is one of the COUNT addresses at WANTED, which are sorted.
+static bool is_wanted(const uint64_t *wanted, size_t count, uint64_t to)
+{
+	if (!count || to < wanted[0] || to > wanted[count - 1])
+		return false;
+	return wanted[array_search(count, i, wanted[i] < to)] == to;
+}
+
+void function_starts_jumps_to(const struct function_starts *f, const uint64_t *wanted, size_t count,
+                              void (*visit)(void *context, uint64_t from, uint64_t to),
+                              void *context)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		uint64_t from = start_at(f, i), to;
+		struct bytes code = function_starts_code(f, from, CODE_MAX);
+		for (size_t j = 0; j < OPERATIONS; j++)
+			for (size_t at = 0; (to = next_jump(code, from, operations[j], &at));)
+				if (is_wanted(wanted, count, to))
+					visit(context, from, to);
 	}
 }

@@ -121,6 +121,38 @@ Test(function_start, a_jump_to_where_another_function_begins_is_found)
 	cr_expect(eq(u64, to, 0));
 }
 
+struct jumps {
+	uint64_t from[4], to[4];
+	size_t count;
+};
+
+static void note(void *context, uint64_t from, uint64_t to)
+{
+	struct jumps *jumps = context;
+
+	if (jumps->count < 4) {
+		jumps->from[jumps->count] = from;
+		jumps->to[jumps->count] = to;
+	}
+	jumps->count++;
+}
+
+Test(function_start, all_jumps_to_a_function_are_found_in_the_whole_file)
+{
+	cleanup(function_starts) struct function_starts *f = open_self();
+	const uint64_t wanted[] = { where_of(jumper).address, where_of(landing).address };
+	struct jumps jumps = { .count = 0 };
+
+	function_starts_jumps_to(f, wanted, 2, note, &jumps);
+	cr_assert(eq(sz, jumps.count, 2));
+	cr_expect(eq(u64, jumps.from[0], where_of(jumper).address));
+	cr_expect(eq(u64, jumps.from[1], where_of(near_jumper).address));
+	cr_expect(eq(u64, jumps.to[0], wanted[1]));
+	cr_expect(eq(u64, jumps.to[1], wanted[1]));
+	function_starts_jumps_to(f, wanted, 0, note, &jumps);
+	cr_expect(eq(sz, jumps.count, 2));
+}
+
 Test(function_start, what_is_no_file_has_none)
 {
 	const struct module none = { .id = 1, .kind = MODULE_ELF, .path = "/nowhere", .fd = -1 };
