@@ -156,21 +156,16 @@ static int64_t read_jump(struct bytes code, size_t at)
 	return left >= FAR_BYTES ? (int64_t)(at + FAR_BYTES) + read_i32(bytes + at + 1) : 0;
 }
 
-// Where the next jump by OPERATION leads to that leaves the function at START with all its CODE,
-// which no other function begins in; 0: there is none. From *AT on, which moves behind it. Most
-// bytes are no jump: memchr() passes them many at a time.
-static uint64_t next_jump(struct bytes code, uint64_t start, uint8_t operation, size_t *at)
+// Moves *AT to where OPERATION stands next, from there on. Most bytes are no jump: memchr() passes
+// many at a time.
+static bool next_operation(struct bytes code, uint8_t operation, size_t *at)
 {
-	const uint8_t *found;
+	const uint8_t *found =
+		*at < code.size ? memchr(code.data + *at, operation, code.size - *at) : NULL;
 
-	while (*at < code.size &&
-	       (found = memchr(code.data + *at, operation, code.size - *at)) != NULL) {
-		*at = (size_t)(found - code.data) + 1;
-		uint64_t to = start + (uint64_t)read_jump(code, *at - 1);
-		if (to - start >= code.size)
-			return to;
-	}
-	return 0;
+	if (found)
+		*at = (size_t)(found - code.data);
+	return found != NULL;
 }
 
 static const uint8_t operations[] = { JUMP, JUMP_NEAR, TWO_BYTES };
@@ -181,12 +176,14 @@ void function_starts_jumps(const struct function_starts *f, uint64_t start,
 {
 	struct bytes code = function_starts_code(f, start, CODE_MAX);
 
-	for (size_t i = 0; i < OPERATIONS; i++) {
-		uint64_t to;
-		for (size_t at = 0; (to = next_jump(code, start, operations[i], &at));)
-			if (function_starts_find(f, to) == to && !visit(context, to))
+	for (size_t i = 0; i < OPERATIONS; i++)
+		for (size_t at = 0; next_operation(code, operations[i], &at); at++) {
+			uint64_t to = start + (uint64_t)read_jump(code, at);
+			// Within the function no other one begins.
+			if (to - start >= code.size && function_starts_find(f, to) == to &&
+			    !visit(context, to))
 				return;
-	}
+		}
 }
 
 // Whether TO is one of the COUNT addresses at WANTED, which are sorted.
@@ -201,12 +198,20 @@ void function_starts_jumps_to(const struct function_starts *f, const uint64_t *w
                               void (*visit)(void *context, uint64_t from, uint64_t to),
                               void *context)
 {
-	for (size_t i = 0; i < f->count; i++) {
-		uint64_t from = start_at(f, i), to;
-		struct bytes code = function_starts_code(f, from, CODE_MAX);
+	for (size_t i = 0; i < elf_file_section_count(f->elf); i++) {
+		const struct elf_section *section = elf_file_section(f->elf, i);
+		if (!(section->flags & SHF_EXECINSTR))
+			continue;
+		struct bytes code = elf_file_contents(f->elf, section);
 		for (size_t j = 0; j < OPERATIONS; j++)
-			for (size_t at = 0; (to = next_jump(code, from, operations[j], &at));)
-				if (is_wanted(wanted, count, to))
+			for (size_t at = 0; next_operation(code, operations[j], &at); at++) {
+				uint64_t address = section->address + at;
+				uint64_t to = section->address + (uint64_t)read_jump(code, at);
+				if (!is_wanted(wanted, count, to))
+					continue;
+				uint64_t from = function_starts_find(f, address);
+				if (from && from != to && address - from < CODE_MAX)
 					visit(context, from, to);
+			}
 	}
 }
