@@ -113,6 +113,48 @@ Test(reader, what_was_written_before_the_end_is_still_there)
 	cr_expect(reader_next(reader, UINT64_MAX, NULL) == NULL);
 }
 
+// Long enough that a look at the directory which finds nothing new is the last one.
+static void let_directory_rest(void)
+{
+	for (int i = 0; i < 3; i++) {
+		usleep(20000);
+		reader_poll(reader);
+	}
+}
+
+Test(reader, a_process_that_comes_after_a_long_rest_is_found)
+{
+	struct rings *late = calloc(1, sizeof(*late));
+
+	let_directory_rest();
+	cr_assert(rings_start(late, directory, 78, 5));
+	cr_expect(eq(int, files_left(), 1));
+	reader_poll(reader);
+	cr_expect(eq(int, files_left(), 0));
+	rings_abandon(late);
+	free(late);
+}
+
+Test(reader, a_file_that_is_still_being_made_is_looked_at_again)
+{
+	struct rings *late = calloc(1, sizeof(*late));
+	char aside[64], path[128], command[256];
+
+	temporary_make(aside, sizeof(aside));
+	cr_assert(rings_start(late, aside, 78, 5));
+	snprintf(path, sizeof(path), "%s/late", directory);
+	close(open(path, O_RDWR | O_CREAT | O_EXCL, 0600));
+	let_directory_rest();
+	cr_expect(eq(int, files_left(), 1));
+	snprintf(command, sizeof(command), "cat %s/* >%s", aside, path);
+	cr_assert(eq(int, system(command), 0));
+	reader_poll(reader);
+	cr_expect(eq(int, files_left(), 0));
+	rings_abandon(late);
+	free(late);
+	temporary_remove(aside);
+}
+
 static void write_file(const char *name, const void *bytes, size_t size, mode_t mode)
 {
 	char path[128];

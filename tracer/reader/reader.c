@@ -99,6 +99,8 @@ struct entry {
 
 struct reader {
 	int directory;
+	uint64_t
+		listed_ns; /* all that it had when it was changed then is known; 0: list it again */
 	struct ring_file **files;
 	size_t file_count, file_capacity;
 	struct entry *heap; /* the oldest first */
@@ -227,14 +229,15 @@ static void find_pending(struct reader *r)
 	r->file_count = kept;
 }
 
-static void add_file(struct reader *r, const char *name)
+// False if it has to be tried again: its agent may still be making it.
+static bool add_file(struct reader *r, const char *name)
 {
 	if (r->file_count == FILES_MAX ||
 	    !array_reserve(&r->files, &r->file_capacity, r->file_count + 1))
-		return;
+		return false;
 	struct ring_file *file = ring_file_open(r->directory, name);
 	if (!file)
-		return;
+		return false;
 	unlinkat(r->directory, name, 0);
 	file->pending = r->owners != NULL;
 	if (file->pending) {
@@ -242,26 +245,28 @@ static void add_file(struct reader *r, const char *name)
 		share_owner(r, file);
 	}
 	r->files[r->file_count++] = file;
+	return true;
 }
 
-static void add_totals(struct reader *r, const char *name)
+static bool add_totals(struct reader *r, const char *name)
 {
 	size_t of_user = 0;
 
 	for (size_t i = 0; i < r->totals_count; i++)
 		if (strcmp(r->totals[i].name, name) == 0)
-			return;
+			return true;
 	if (!array_reserve(&r->totals, &r->totals_capacity, r->totals_count + 1))
-		return;
+		return false;
 	struct totals_file *file = &r->totals[r->totals_count];
 	if (!totals_file_open(file, r->directory, name))
-		return;
+		return false;
 	for (size_t i = 0; i < r->totals_count; i++)
 		of_user += r->totals[i].user == file->user;
 	if (of_user < TOTALS_MAX)
 		r->totals_count++;
 	else
 		totals_file_close(file);
+	return true;
 }
 
 static bool is_totals(const char *name)
@@ -269,8 +274,31 @@ static bool is_totals(const char *name)
 	return strncmp(name, PROTOCOL_TOTALS_FILE, strlen(PROTOCOL_TOTALS_FILE)) == 0;
 }
 
+// When DIRECTORY was changed last. With *SETTLED, another change that comes from now on has another
+// time: times of files move by ticks of the kernel's clock, or by seconds where those are all that
+// the file system keeps.
+static uint64_t changed_ns(int directory, bool *settled)
+{
+	uint64_t now_ns = clock_ns(CLOCK_REALTIME_COARSE);
+	struct stat status;
+
+	*settled = false;
+	if (fstat(directory, &status) < 0)
+		return 0;
+	uint64_t tick_ns = status.st_mtim.tv_nsec ? 0 : 2 * NS_PER_SEC;
+	uint64_t changed =
+		(uint64_t)status.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)status.st_mtim.tv_nsec;
+	*settled = changed + tick_ns < now_ns;
+	return changed;
+}
+
 static void add_files(struct reader *r)
 {
+	bool settled;
+	uint64_t changed = changed_ns(r->directory, &settled);
+	if (r->listed_ns && r->listed_ns == changed)
+		return;
+	r->listed_ns = 0;
 	// A stream of its own, as each has one position.
 	int fd = openat(r->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
@@ -282,13 +310,14 @@ static void add_files(struct reader *r)
 	}
 	for (struct dirent *entry; (entry = readdir(directory));) {
 		if (is_totals(entry->d_name))
-			add_totals(r, entry->d_name);
+			settled &= add_totals(r, entry->d_name);
 		else if (entry->d_name[0] != '.' &&
 		         strcmp(entry->d_name, PROTOCOL_ALIVE_FILE) != 0 &&
 		         strcmp(entry->d_name, PROTOCOL_DOOR) != 0)
-			add_file(r, entry->d_name);
+			settled &= add_file(r, entry->d_name);
 	}
 	closedir(directory);
+	r->listed_ns = settled ? changed : 0;
 }
 
 static void sift_up(struct entry *heap, size_t at)
