@@ -21,13 +21,15 @@ static struct {
 
 bool temporary_add(const char *path)
 {
+	pid_t self = getpid();
+
 	if (strlen(path) >= sizeof(all[0].path))
 		return false;
 	for (int i = 0; i < MAX; i++) {
-		if (__atomic_load_n(&all[i].owner, __ATOMIC_RELAXED) == getpid())
+		if (__atomic_load_n(&all[i].owner, __ATOMIC_RELAXED) == self)
 			continue;
 		strcpy(all[i].path, path);
-		__atomic_store_n(&all[i].owner, getpid(), __ATOMIC_RELEASE);
+		__atomic_store_n(&all[i].owner, self, __ATOMIC_RELEASE);
 		return true;
 	}
 	return false;
@@ -35,8 +37,10 @@ bool temporary_add(const char *path)
 
 void temporary_forget(const char *path)
 {
+	pid_t self = getpid();
+
 	for (int i = 0; i < MAX; i++)
-		if (all[i].owner == getpid() && strcmp(all[i].path, path) == 0)
+		if (all[i].owner == self && strcmp(all[i].path, path) == 0)
 			__atomic_store_n(&all[i].owner, 0, __ATOMIC_RELEASE);
 }
 
