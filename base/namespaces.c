@@ -19,14 +19,10 @@
 static uint32_t inode_of(const char *path)
 {
 	struct stat status;
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 
-	if (fd < 0)
-		return 0;
 	// Inodes of namespaces have 32 bits.
-	uint32_t inode = syscall(SYS_fstat, fd, &status) == 0 ? (uint32_t)status.st_ino : 0;
-	syscall(SYS_close, fd);
-	return inode;
+	return syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) == 0 ? (uint32_t)status.st_ino
+	                                                                : 0;
 }
 
 // "" if it cannot be read.

@@ -61,6 +61,42 @@ Test(hold, an_inner_hold_leaves_the_outer_as_it_was)
 	cr_expect(eq(int, blocks(SIGTRAP), 1));
 }
 
+static int threads_done;
+
+static void *hold_within(void *context)
+{
+	struct hold held = hold_signals();
+
+	cr_expect(ne(int, hold_thread(), *(pid_t *)context), "of this thread alone");
+	cr_expect(eq(int, blocks(SIGUSR1), 1));
+	hold_end(held);
+	cr_expect(eq(int, blocks(SIGUSR1), 0));
+	threads_done++;
+	return NULL;
+}
+
+Test(hold, holds_within_a_long_one_change_nothing)
+{
+	pid_t tid = hold_thread();
+	pthread_t thread;
+
+	signal(SIGUSR1, handle);
+	struct hold outer = hold_long(), inner = hold_signals();
+	cr_expect(eq(int, inner.held, 1));
+	cr_expect(eq(int, hold_thread(), tid));
+	raise(SIGUSR1);
+	hold_end(inner);
+	cr_expect(eq(int, handled, 0));
+	hold_long_end(outer);
+	cr_expect(eq(int, handled, 1));
+	cr_assert(eq(int, pthread_create(&thread, NULL, hold_within, &tid), 0));
+	pthread_join(thread, NULL);
+	cr_expect(eq(int, threads_done, 1));
+	struct hold later = hold_signals();
+	cr_expect(eq(int, blocks(SIGUSR1), 1), "it takes place again");
+	hold_end(later);
+}
+
 Test(hold, one_that_was_not_taken_changes_nothing)
 {
 	sigset_t own;

@@ -9,6 +9,9 @@
 
 #define BIT(number) (UINT64_C(1) << ((number)-1))
 
+// Of the calling thread's long hold; 0: it has none.
+static __thread pid_t long_held __attribute__((tls_model("initial-exec")));
+
 static bool set_mask(uint64_t mask, uint64_t *before)
 {
 	return syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, sizeof(mask)) == 0;
@@ -32,8 +35,11 @@ struct hold hold_signals(void)
 	const uint64_t raised =
 		BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS);
 	const uint64_t most = ~raised;
-	struct hold hold = { .main = is_main_thread() };
+	struct hold hold = { .held = true, .within = true };
 
+	if (long_held)
+		return hold;
+	hold = (struct hold){ .main = is_main_thread() };
 	if (hold.main) {
 		hold.held = syscall(SYS_rt_sigprocmask, SIG_BLOCK, &most, &hold.mask,
 		                    sizeof(most)) == 0;
@@ -46,8 +52,31 @@ struct hold hold_signals(void)
 
 void hold_end(struct hold hold)
 {
+	if (hold.within)
+		return;
 	if (hold.held && hold.main)
 		set_mask(hold.mask, NULL);
 	else if (hold.held && set_mask(UINT64_MAX, NULL))
 		leave_to(hold.mask);
+}
+
+struct hold hold_long(void)
+{
+	struct hold hold = hold_signals();
+
+	if (hold.held)
+		long_held = (pid_t)syscall(SYS_gettid);
+	return hold;
+}
+
+void hold_long_end(struct hold hold)
+{
+	if (hold.held)
+		long_held = 0;
+	hold_end(hold);
+}
+
+pid_t hold_thread(void)
+{
+	return long_held ? long_held : (pid_t)syscall(SYS_gettid);
 }

@@ -13,14 +13,27 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct hold {
 	uint64_t mask; /* what was blocked before */
 	bool held;
-	bool main; /* the calling thread is the main thread */
+	bool main;   /* the calling thread is the main thread */
+	bool within; /* a long hold */
 };
 
 struct hold hold_signals(void);
 
 /* Nothing if HOLD is of no call: {0}. */
 void hold_end(struct hold hold);
+
+/*
+ * As above, for work that holds signals many times within: there the two calls above cost nothing,
+ * where each asks the kernel five times otherwise. Only for code of the agent's that neither forks
+ * nor is left but by its end. Not within itself.
+ */
+struct hold hold_long(void);
+void hold_long_end(struct hold hold);
+
+/* gettid(), without a system call within a long hold. */
+pid_t hold_thread(void);

@@ -114,7 +114,7 @@ static int visit_loader(struct dl_phdr_info *info, size_t size, void *context)
 // What is locked within a walk, and once less after it. Signals are held.
 static void find_list_lock(void)
 {
-	struct held_locks held = { .tid = (int32_t)syscall(SYS_gettid) };
+	struct held_locks held = { .tid = hold_thread() };
 	pthread_mutex_t *found = NULL;
 	unsigned count = 0;
 
@@ -179,7 +179,7 @@ void loader_leave(void)
 static bool try_lock(pthread_mutex_t *lock)
 {
 	volatile struct mutex *mutex = mutex_of(lock);
-	int32_t tid = (int32_t)syscall(SYS_gettid);
+	int32_t tid = hold_thread();
 	uint32_t free = 0;
 
 	if (mutex->owner == tid) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/agent.h"
+#include "tracer/agent/hold.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/old_glibc.h"
@@ -94,6 +95,7 @@ AGENT_SETUP static bool begin(const char *directory, const char *config)
 	if (!registered)
 		__register_atfork(before_fork, after_fork_in_parent, after_fork, NULL);
 	registered = true;
+	struct hold held = hold_long();
 	loader_start();
 	op_when_forked(providers_fork);
 	bool traced = agent_samples(&agent) && precedence_is_traced();
@@ -111,6 +113,7 @@ AGENT_SETUP static bool begin(const char *directory, const char *config)
 	wrap_start_exit();
 	wrap_start_seccomp();
 	providers_start(&agent);
+	hold_long_end(held);
 	return true;
 }
 
