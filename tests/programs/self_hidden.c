@@ -6,6 +6,11 @@
 // As CPython marks where its state is, from 3.10 on.
 static char runtime[64] __attribute__((section(".PyRuntime"), used));
 
+// With as much code as one has at least.
+__asm__(".pushsection .text\n"
+        ".skip 1048576, 0x90\n"
+        ".popsection\n");
+
 int main(void)
 {
 	struct timespec now;

@@ -15,7 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define NAMES_READ 4096 // of the sections' names
+#define NAMES_READ        4096   // of the sections' names
+#define INTERPRETER_BYTES 524288 // of code: half of what a CPython without its modules has
 
 struct search {
 	const char *name;
@@ -157,13 +158,32 @@ static bool has_section(int fd, const char *name)
 	       memmem(names, size, name, strlen(name) + 1);
 }
 
+// Executable bytes of the first object, which is the program.
+static int add_code(struct dl_phdr_info *info, size_t size, void *context)
+{
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
+			*(size_t *)context += info->dlpi_phdr[i].p_memsz;
+	return 1;
+}
+
+// Whether the program's code is large enough for an interpreter: the smallest have twice as much.
+static bool is_large(void)
+{
+	size_t code = 0;
+
+	loader_each(add_code, &code);
+	return code >= INTERPRETER_BYTES;
+}
+
 // The program has an interpreter in it, from 3.10 on, and exports nothing of it.
 static bool is_hidden(void)
 {
 	static bool asked; // once: a program does not change
 	int error = errno;
 
-	if (__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED))
+	if (__atomic_exchange_n(&asked, true, __ATOMIC_RELAXED) || !is_large())
 		return false;
 	int fd = system_open("/proc/self/exe", O_RDONLY, 0);
 	bool hidden = fd >= 0 && has_section(fd, ".PyRuntime");
