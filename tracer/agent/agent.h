@@ -40,18 +40,19 @@ struct agent {
 	int naming;    /* atomic: the file of names is */
 	uint32_t pid, parent_pid;
 	uint64_t born_ns;
-	struct rings rings;
-	struct modes begun;                    /* of the main thread, by the start of the program */
-	struct lane *process;                  /* ring of what is said of the process */
-	int speaking;                          /* atomic: someone writes there */
-	uint64_t maps_ns;                      /* when the mappings were last read */
-	uint64_t known_maps[AGENT_MAPS_KNOWN]; /* hashes of those that have been written */
+	struct modes begun;   /* of the main thread, by the start of the program */
+	struct lane *process; /* ring of what is said of the process */
+	int speaking;         /* atomic: someone writes there */
+	uint64_t maps_ns;     /* when the mappings were last read */
 	uint32_t known_count;
 	uint32_t lasting_count; /* of them, those that were there at the start: they stay */
 	uint64_t maps_due_ns;   /* not before, or reading them would cost too much */
+	bool loaded;            /* objects have come since the mappings were last read */
+	bool over;              /* nothing is said of the process any more */
+	/* Large, and written from their beginnings: a short process touches no more. */
+	struct rings rings;
+	uint64_t known_maps[AGENT_MAPS_KNOWN]; /* hashes of those that have been written */
 	struct objects objects;
-	bool loaded; /* objects have come since the mappings were last read */
-	bool over;   /* nothing is said of the process any more */
 };
 
 /*

@@ -13,6 +13,7 @@
 #include "tracer/agent/op/ranges.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #define OWNER_RANGE OP_OWNER(OP_API, 1)
@@ -25,8 +26,8 @@ static struct {
 	struct op_range range;
 } step;
 
-static struct ranges ranges; // that are started, by their numbers
-static uint64_t last_range;  // atomic
+AGENT_TABLE static struct ranges ranges; // that are started, by their numbers
+static uint64_t last_range;              // atomic
 
 static struct op_thread *enter(void)
 {

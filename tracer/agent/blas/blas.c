@@ -22,6 +22,7 @@
 #include "tracer/agent/op/detour.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -126,7 +127,10 @@ DETOUR("blas",
 // clang-format on
 
 extern const char blas_stubs[] __attribute__((visibility("hidden")));
-static struct detour_stubs blas_detour = { .first = blas_stubs, .count = STUBS };
+AGENT_TABLE static struct detour_alias blas_aliases[DETOUR_ALIASES];
+static struct detour_stubs blas_detour = { .first = blas_stubs,
+	                                   .count = STUBS,
+	                                   .aliases = blas_aliases };
 
 // What a stub stands for, worked out at its first call; threads that do so at once agree.
 struct stub {
@@ -140,7 +144,7 @@ struct stub {
 	uint8_t shape[SHAPE_MAX];
 	bool pointers, wide, lapack;
 };
-static struct stub stubs[STUBS];
+AGENT_TABLE static struct stub stubs[STUBS];
 
 static const struct family *family_of(uint64_t index, const struct routine **routine)
 {

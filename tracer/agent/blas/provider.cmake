@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: MIT
-agent_provider(blas
+agent_provider(blas RARE
   HOOKS
     blas.c)

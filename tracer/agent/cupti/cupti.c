@@ -155,7 +155,7 @@ static struct agent *agent;
 static bool flushing; // there is a thread that does
 static bool started;  // also if nothing came of it
 
-static void start(struct agent *a)
+AGENT_SETUP static void start(struct agent *a)
 {
 	agent = a;
 }

@@ -3,6 +3,7 @@
 
 #include "tracer/agent/cupti/cupti_records.h"
 #include "tracer/agent/cupti/gpu_lane.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -18,7 +19,7 @@ enum state {
 	OUT, // CUPTI has it
 };
 
-static struct buffer {
+AGENT_TABLE static struct buffer {
 	int state;       // atomic: enum state
 	uint8_t *memory; // NULL: not mapped yet
 } buffers[BUFFERS];

@@ -5,6 +5,7 @@
 #include "tracer/agent/cupti/cupti_place.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/python/python_callers.h"
+#include "tracer/agent/table.h"
 #include "tracer/protocol.h"
 
 #include <string.h>
@@ -27,8 +28,9 @@ OWN struct outer {
 
 static uint32_t subscription; // atomic
 static uint32_t launches = PROTOCOL_LAUNCHES_SAMPLED;
-static uint64_t places[PLACES]; // atomic: caller and depth of the stack, hashed; 0: free
-OWN uint64_t shown_ns;          // when the last stack of the thread was copied
+AGENT_TABLE static uint64_t
+	places[PLACES]; // atomic: caller and depth of the stack, hashed; 0: free
+OWN uint64_t shown_ns;  // when the last stack of the thread was copied
 
 // Behind "cuda" or "cu".
 static const char *const beginnings[] = {

@@ -8,6 +8,7 @@
 #include "tracer/agent/cupti/gpu_lane.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/system.h"
+#include "tracer/agent/table.h"
 #include "tracer/protocol.h"
 
 #include <elf.h>
@@ -171,7 +172,7 @@ struct room {
 	uint32_t numbers[STALLS_MAX];
 };
 
-static struct context {
+AGENT_TABLE static struct context {
 	int stage; // atomic: enum stage
 	void *handle;
 	struct room *room;

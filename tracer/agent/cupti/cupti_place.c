@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
+#include "tracer/agent/table.h"
 #include "tracer/protocol.h"
 
 #include <dlfcn.h>
@@ -27,13 +28,14 @@ static int (*unwind)(unwind_visit *visit, void *argument);
 static uintptr_t (*unwind_ip)(void *context);
 static uintptr_t (*unwind_cfa)(void *context); // the stack pointer of the frame
 
-static struct function {
+AGENT_TABLE static struct function {
 	const char *name;          // atomic; NULL: free
 	uint32_t offsets[OFFSETS]; // atomic: from the hook's stack to the return address; 0: none
 } functions[FUNCTIONS];
 
-static uint64_t callers[CALLERS]; // atomic: function and return address, hashed; 0: free
-static uint32_t walks;            // atomic
+AGENT_TABLE static uint64_t
+	callers[CALLERS]; // atomic: function and return address, hashed; 0: free
+static uint32_t walks;    // atomic
 
 // What a walk of this thread has shown to be its stack.
 OWN uint64_t low, high;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,8 +19,8 @@
 static struct agent *agent;
 static struct lane lane;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static bool gave_up;                       // nobody has read for a while
-static uint64_t losses[GPU_LOSSES][KINDS]; // atomic: since they were told
+static bool gave_up;                                   // nobody has read for a while
+AGENT_TABLE static uint64_t losses[GPU_LOSSES][KINDS]; // atomic: since they were told
 
 bool gpu_lane_start(struct agent *a)
 {

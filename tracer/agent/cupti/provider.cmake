@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-agent_provider(cuda
+agent_provider(cuda RARE
   HOOKS
     cupti.c
     cupti_wrap.c

@@ -13,6 +13,7 @@
 #include "tracer/agent/op/detour.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -147,7 +148,10 @@ DETOUR("fftw",
 // clang-format on
 
 extern const char fftw_stubs[] __attribute__((visibility("hidden")));
-static struct detour_stubs fftw_detour = { .first = fftw_stubs, .count = STUBS };
+AGENT_TABLE static struct detour_alias fftw_aliases[DETOUR_ALIASES];
+static struct detour_stubs fftw_detour = { .first = fftw_stubs,
+	                                   .count = STUBS,
+	                                   .aliases = fftw_aliases };
 
 // Above those of BLAS.
 #define NUMBER(index) (UINT32_C(0x8000) + (uint32_t)(index))
@@ -155,7 +159,7 @@ static struct detour_stubs fftw_detour = { .first = fftw_stubs, .count = STUBS }
 struct stub {
 	uint64_t known[FFTW_KINDS + 1][2]; // see detour_known()
 };
-static struct stub stubs[STUBS];
+AGENT_TABLE static struct stub stubs[STUBS];
 
 static const struct family *family_of(uint64_t index, const struct routine **routine)
 {

@@ -2,6 +2,7 @@
 #include "tracer/agent/fftw/fftw.h"
 
 #include "base/hash.h"
+#include "tracer/agent/table.h"
 
 #include <stddef.h>
 
@@ -13,7 +14,7 @@ struct entry {
 	struct fftw_shape shape;
 };
 
-static struct entry entries[BUCKETS][WAYS];
+AGENT_TABLE static struct entry entries[BUCKETS][WAYS];
 
 static struct entry *bucket_of(uint64_t plan)
 {

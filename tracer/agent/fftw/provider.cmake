@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-agent_provider(fftw
+agent_provider(fftw RARE
   HOOKS
     fftw.c
   CORE

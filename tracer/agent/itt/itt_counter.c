@@ -3,12 +3,13 @@
 
 #include "base/hash.h"
 #include "tracer/agent/store.h"
+#include "tracer/agent/table.h"
 #include "tracer/protocol.h"
 
 #include <string.h>
 
-static struct table counters, counter_handles; // by domain and name; by handle
-static struct table events, event_handles;
+AGENT_TABLE static struct table counters, counter_handles; // by domain and name; by handle
+AGENT_TABLE static struct table events, event_handles;
 static uint32_t event_count; // atomic
 
 static uint64_t hash_text(const char *text)

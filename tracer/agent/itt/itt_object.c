@@ -4,14 +4,15 @@
 #include "base/hash.h"
 #include "tracer/agent/itt/itt_hooks.h"
 #include "tracer/agent/store.h"
+#include "tracer/agent/table.h"
 #include "tracer/protocol.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-static struct table domains;  // by address
-static struct table texts;    // domains and strings, by what they are called
-static uint32_t domain_count; // atomic
+AGENT_TABLE static struct table domains; // by address
+AGENT_TABLE static struct table texts;   // domains and strings, by what they are called
+static uint32_t domain_count;            // atomic
 
 struct itt_owner itt_nameless = { .owner = OP_OWNER(OP_ITT, 0) };
 

@@ -5,10 +5,11 @@
 #include "tracer/agent/itt/itt_hooks.h"
 #include "tracer/agent/itt/itt_object.h"
 #include "tracer/agent/op/ranges.h"
+#include "tracer/agent/table.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-static struct ranges ranges;
+AGENT_TABLE static struct ranges ranges;
 
 typedef void task_begin(const struct itt_domain *domain, struct itt_id id, struct itt_id parent,
                         const struct itt_string *name);

@@ -7,6 +7,7 @@
 #include "tracer/agent/loader.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/store.h"
+#include "tracer/agent/table.h"
 #include "tracer/protocol.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,7 @@
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-static struct table functions; // by address
+AGENT_TABLE static struct table functions; // by address
 
 static void begin(const struct itt_domain *domain, const struct itt_string *name,
                   struct op_here here)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-agent_provider(itt
+agent_provider(itt RARE
   HOOKS
     itt.c
     itt_changes.c

@@ -8,6 +8,7 @@
 #include "tracer/agent/sample/registers.h"
 #include "tracer/agent/sample/sample.h"
 #include "tracer/agent/sample/threads.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -25,7 +26,7 @@
 #define LOOKS       64
 #define STACK_LEAST 1024 // bytes, some 300 of which are our own frames
 
-struct memory memory;
+AGENT_LARGE struct memory memory;
 uint8_t memory_way;
 __thread uint64_t memory_left __attribute__((tls_model("initial-exec")));
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/memory/memory_early.h"
 
+#include "tracer/agent/table.h"
+
 // Before a block stands its size, and in the next word that it is none of glibc's heap.
 #define HEADER        16
 #define NOT_OF_A_HEAP ((size_t)2)
 
-char memory_early[MEMORY_EARLY_BYTES] __attribute__((aligned(4096)));
+AGENT_TABLE char memory_early[MEMORY_EARLY_BYTES] __attribute__((aligned(4096)));
 
 static size_t used; // atomic
 

@@ -14,6 +14,7 @@
 #include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/memory/memory_pages.h"
 #include "tracer/agent/provider.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
@@ -164,7 +165,7 @@ static inline size_t size_of(void *p)
 #define CLASSED_BYTES ((size_t)4096)
 
 static bool have_pages;
-static struct memory_pages pages;
+AGENT_LARGE static struct memory_pages pages;
 
 static uint16_t classes[CLASSED_BYTES / 8 + 1]; // atomic: what requests get; 0: not known yet
 

@@ -7,6 +7,7 @@
 #include "tracer/agent/memory/memory.h"
 #include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/memory/memory_maps.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static map_function *next_mmap;
 static unmap_function *next_munmap;
 static remap_function *next_mremap;
 static bool counting;
-static struct memory_maps maps;
+AGENT_LARGE static struct memory_maps maps;
 
 // Who maps for himself: the allocator, and we.
 static struct loaded_span objects[OBJECTS];

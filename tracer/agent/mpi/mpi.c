@@ -12,6 +12,7 @@
 #include "tracer/agent/op/detour.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -66,7 +67,10 @@ DETOUR("mpi",
 // clang-format on
 
 extern const char mpi_stubs[] __attribute__((visibility("hidden")));
-static struct detour_stubs mpi_detour = { .first = mpi_stubs, .count = STUBS };
+AGENT_TABLE static struct detour_alias mpi_aliases[DETOUR_ALIASES];
+static struct detour_stubs mpi_detour = { .first = mpi_stubs,
+	                                  .count = STUBS,
+	                                  .aliases = mpi_aliases };
 
 // Above those of BLAS and FFTW.
 #define NUMBER(index) (UINT32_C(0x10000) + (uint32_t)(index))

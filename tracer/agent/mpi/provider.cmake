@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-agent_provider(mpi
+agent_provider(mpi RARE
   HOOKS
     mpi.c
   CORE

@@ -9,6 +9,7 @@
 #include "tracer/agent/nvtx/nvtx_hooks.h"
 #include "tracer/agent/nvtx/nvtx_payload.h"
 #include "tracer/agent/store.h"
+#include "tracer/agent/table.h"
 #include "tracer/protocol.h"
 
 #include <stdio.h>
@@ -25,8 +26,8 @@ struct counter {
 	uint64_t value; // atomic: of a sample of one number
 };
 
-static struct table counters; // by domain and id
-static uint64_t last_id;      // atomic
+AGENT_TABLE static struct table counters; // by domain and id
+static uint64_t last_id;                  // atomic
 
 static uint64_t key_of(const struct nvtx_domain *domain, uint64_t id)
 {

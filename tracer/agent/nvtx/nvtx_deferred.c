@@ -6,14 +6,15 @@
 #include "tracer/agent/nvtx/nvtx_hooks.h"
 #include "tracer/agent/nvtx/nvtx_payload.h"
 #include "tracer/agent/store.h"
+#include "tracer/agent/table.h"
 
 struct clock {
 	uint64_t clock; // enum nvtx_clock
 	int64_t frequency_hz;
 };
 
-static struct table clocks;    // by domain and id
-static uint64_t last_clock_id; // atomic
+AGENT_TABLE static struct table clocks; // by domain and id
+static uint64_t last_clock_id;          // atomic
 
 static uint64_t key_of(const struct nvtx_domain *domain, uint64_t id)
 {

@@ -7,6 +7,7 @@
 #include "tracer/agent/nvtx/nvtx_payload.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/op/ranges.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/utf8.h"
 
 #include <stdbool.h>
@@ -163,7 +164,7 @@ struct nvtx_functions nvtx_theirs;
 
 #define THEIRS NVTX_THEIRS
 
-static struct ranges ranges;
+AGENT_TABLE static struct ranges ranges;
 static uint64_t last_range, last_resource; // atomic
 
 static uint64_t next(uint64_t *last)

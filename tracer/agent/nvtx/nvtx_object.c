@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "tracer/agent/store.h"
+#include "tracer/agent/table.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ enum kind {
 };
 
 struct nvtx_domain nvtx_nameless = { .kind = DOMAIN, .owner = OP_OWNER(OP_NVTX, 0) };
-static struct table by_text, by_handle, categories;
+AGENT_TABLE static struct table by_text, by_handle, categories;
 static uint32_t domain_count; // atomic
 static bool foreign;          // some handles are another library's
 

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "tracer/agent/store.h"
+#include "tracer/agent/table.h"
 
 #include <string.h>
 
@@ -53,7 +54,7 @@ static const struct number {
 	[73] = { 4, OTHER },    [74] = { 8, OTHER }, // scope, pids, tids
 };
 
-static struct table schemas;
+AGENT_TABLE static struct table schemas;
 static uint64_t next_id; // atomic
 
 static uint64_t key_of(const struct nvtx_domain *domain, uint64_t id)

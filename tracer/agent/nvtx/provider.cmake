@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-agent_provider(nvtx
+agent_provider(nvtx RARE
   HOOKS
     nvtx.c
     nvtx_counter.c

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
+#include "tracer/agent/table.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +15,7 @@
 #define OBJECTS_MAX 1024
 #define NEEDS_MAX   16384
 
-struct definition_site definition_sites[DEFINITION_SITES];
+AGENT_TABLE struct definition_site definition_sites[DEFINITION_SITES];
 static uint32_t forgotten; // atomic
 
 // Without a free place the first one is given away.

@@ -107,7 +107,7 @@ struct detour_alias {
 struct detour_stubs {
 	const char *first; /* where they lie */
 	uint32_t count;
-	struct detour_alias aliases[DETOUR_ALIASES];
+	struct detour_alias *aliases; /* DETOUR_ALIASES */
 };
 
 bool detour_is_stub(const void *address);

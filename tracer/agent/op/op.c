@@ -9,6 +9,7 @@
 #include "tracer/agent/sample/registers.h"
 #include "tracer/agent/sample/sample.h"
 #include "tracer/agent/sample/threads.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,8 +34,8 @@
 #define OWN         __thread __attribute__((tls_model("initial-exec")))
 OWN struct op_memory *op_memory;
 OWN struct op_bytes op_tensors, op_devices;
-static uint64_t sites[SITES]; // atomic: callers of hooks whose stack has been told
-static bool uses_devices;     // atomic: op_use_devices() has been called
+AGENT_TABLE static uint64_t sites[SITES]; // atomic: callers of hooks whose stack has been told
+static bool uses_devices;                 // atomic: op_use_devices() has been called
 bool op_wants_empties;
 
 INLINE uint64_t allocated_bytes(void)

@@ -9,6 +9,7 @@
 #include "tracer/agent/loader.h"
 #include "tracer/agent/op/op_state.h"
 #include "tracer/agent/sample/threads.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -49,7 +50,7 @@ static OWN bool lent;       // the thread's lane: op_take_lane()
 static OWN struct op_thread *spare; // what the thread has kept: LEFT
 
 struct agent *op_agent;
-struct names op_names;
+AGENT_TABLE struct names op_names;
 static void (*when_forked)(void);
 static uint32_t generation; // of this process; grows with each fork
 // The kernel wipes it in a child, of which no handler may have told.

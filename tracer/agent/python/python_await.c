@@ -11,6 +11,7 @@
 #include "tracer/agent/python/python_api.h"
 #include "tracer/agent/python/python_runtime.h"
 #include "tracer/agent/stopwatch.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -81,7 +82,7 @@ struct loop {
 
 static struct agent *agent;
 static struct tables *tables; // most of it is never touched
-static struct loop loops[LOOPS_MAX];
+AGENT_TABLE static struct loop loops[LOOPS_MAX];
 static uint32_t loop_count;
 static __thread struct loop *own_loop __attribute__((tls_model("initial-exec")));
 static bool looking;       // atomic: asyncio is yet to be found

@@ -10,6 +10,7 @@
 #include "tracer/agent/python/python_text.h"
 #include "tracer/agent/python/python_threads.h"
 #include "tracer/agent/python/torch_modules.h"
+#include "tracer/agent/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@ static struct agent *agent;
 static uint32_t generation = 1; // of processes: one more in a forked child
 
 // A chain's number is its place here, from 1 on.
-static struct slot {
+AGENT_TABLE static struct slot {
 	uint64_t key;  // atomic: hash of the chain; 0: free
 	uint32_t told; // atomic: in which generation
 } slots[SLOTS];

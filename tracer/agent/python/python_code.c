@@ -7,6 +7,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/python/python_runtime.h"
 #include "tracer/agent/python/python_text.h"
+#include "tracer/agent/table.h"
 
 #define CODES_MAX    PYTHON_CODES_MAX
 #define SLOTS        (2 * CODES_MAX)     // a power of two
@@ -16,14 +17,14 @@
 #define NAME_BYTES   ((size_t)1 << 10)
 
 // What is told of a code object. Others that say the same have the same number.
-static struct code {
+AGENT_TABLE static struct code {
 	uint64_t content; // hashed
 	uint32_t first_line;
-	uint32_t told;          // atomic: in which generation
-} codes[CODES_MAX];             // [number - 1]
-static uint32_t slots[SLOTS];   // atomic: numbers, by content; 0: free
-static uint32_t count;          // atomic: numbers taken
-static uint32_t generation = 1; // of processes: one more in a forked child
+	uint32_t told;                    // atomic: in which generation
+} codes[CODES_MAX];                       // [number - 1]
+AGENT_TABLE static uint32_t slots[SLOTS]; // atomic: numbers, by content; 0: free
+static uint32_t count;                    // atomic: numbers taken
+static uint32_t generation = 1;           // of processes: one more in a forked child
 
 // The code objects of late, so that what they hold need not be looked at each time.
 struct parts {
@@ -33,7 +34,7 @@ struct parts {
 	uint32_t first_line;
 	uint32_t tag; // see tag_of()
 };
-static struct recent {
+AGENT_TABLE static struct recent {
 	uint32_t turn; // atomic: odd while someone writes
 	uint32_t number;
 	struct parts parts;

@@ -8,6 +8,7 @@
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/python/python_events.h"
 #include "tracer/agent/python/python_runtime.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/trace/pattern.h"
 #include "tracer/protocol.h"
 
@@ -24,7 +25,7 @@ struct function {
 };
 
 static struct agent *agent;
-static struct patterns patterns;
+AGENT_TABLE static struct patterns patterns;
 static struct function *functions; // [number - 1]
 static uint32_t count;             // atomic
 static intptr_t extra_index = -1;

@@ -8,6 +8,7 @@
 #include "tracer/agent/python/python_api.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/python/python_runtime.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -22,7 +23,7 @@
 #define TEXT_BYTES  256
 #define TYPE_NAME   1 // words behind the head of a type, which has a size
 
-static struct module {
+AGENT_TABLE static struct module {
 	uint64_t key;   // atomic; 0: free
 	uint32_t told;  // atomic: in which generation, by its class at least
 	uint32_t named; // atomic: by its way

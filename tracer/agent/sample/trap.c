@@ -3,6 +3,7 @@
 
 #include "tracer/agent/sample/signals.h"
 #include "tracer/agent/system.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -16,7 +17,7 @@
 #define MINOR_MAX 0x10000u
 
 static int fds[FDS_MAX]; // atomic
-static uint64_t ids[FDS_MAX];
+AGENT_TABLE static uint64_t ids[FDS_MAX];
 static uint32_t count; // atomic: of those, beginning with the first
 static bool sees_kernel;
 

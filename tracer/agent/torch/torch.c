@@ -27,6 +27,7 @@
 #include "tracer/agent/python/python_text.h"
 #include "tracer/agent/python/python_threads.h"
 #include "tracer/agent/rings.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/torch/torch_layout.h"
 #include "tracer/agent/torch/torch_links.h"
 #include "tracer/agent/torch/torch_thin.h"
@@ -186,7 +187,7 @@ static bool is_own_file(const struct python_runtime *r, struct guard *g, uintptr
 // and of one of its functions, is that.
 static bool is_own(const struct python_runtime *r, struct guard *g, uintptr_t code)
 {
-	static uint64_t
+	AGENT_TABLE static uint64_t
 		known[KNOWN]; // atomic: hash of code and file, and in its last bit the answer
 
 	if (!python_code_is_there(r, g, code))
@@ -275,7 +276,7 @@ static bool (*is_async)(const void *function);
 static struct torch_layout layout;
 static int learning; // atomic: a thread is at it
 
-static struct ranges ranges;
+AGENT_TABLE static struct ranges ranges;
 
 // What was begun here and ended by another thread, for its own thread to end.
 static struct stray {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/torch/torch_blocks.h"
 
+#include "tracer/agent/table.h"
+
 #include <stdbool.h>
 
 #define ADDRESS_BITS 47
@@ -13,7 +15,7 @@
 #define PLACES       4
 
 // Atomic, 0: free; else the bytes, and behind them what the bucket does not say of the address.
-static struct bucket {
+AGENT_TABLE static struct bucket {
 	uint64_t first[PLACES], others[PLACES];
 } buckets[1u << BUCKET_BITS] __attribute__((aligned(64)));
 

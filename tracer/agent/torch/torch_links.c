@@ -2,9 +2,10 @@
 #include "tracer/agent/torch/torch_links.h"
 
 #include "base/hash.h"
+#include "tracer/agent/table.h"
 
 // Key and caller in one word: whoever reads sees both, or neither.
-static uint64_t links[TORCH_LINKS]; // atomic: key << 32 | caller
+AGENT_TABLE static uint64_t links[TORCH_LINKS]; // atomic: key << 32 | caller
 
 // Those of one thread lie beside each other.
 static uint32_t place_of(uint64_t thread, int64_t sequence)

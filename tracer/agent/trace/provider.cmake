@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-agent_provider(function
+agent_provider(function RARE
   HOOKS
     shadow_stack.c
     trace.c

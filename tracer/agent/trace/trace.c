@@ -12,6 +12,7 @@
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/sample/threads.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/task_list.h"
 #include "tracer/agent/trace/pattern.h"
 #include "tracer/agent/trace/trace_calls.h"
@@ -40,8 +41,8 @@ struct look {
 };
 
 static struct agent *agent; // NULL: nothing is traced
-static struct patterns patterns;
-static struct trace_object objects[OBJECTS_MAX];
+AGENT_TABLE static struct patterns patterns;
+AGENT_TABLE static struct trace_object objects[OBJECTS_MAX];
 static uint32_t object_count;
 static uint64_t loads, unloads; // the loader's counts at the last look
 static int looking;             // atomic
@@ -188,7 +189,7 @@ static int hook_loader(struct dl_phdr_info *info, size_t size, void *context)
 	return loaded_holds(info, _r_debug.r_brk) && trace_object_hook(info, _r_debug.r_brk);
 }
 
-static void start(struct agent *a)
+AGENT_SETUP static void start(struct agent *a)
 {
 	const char *wanted = getenv(PROTOCOL_ENV_TRACE);
 

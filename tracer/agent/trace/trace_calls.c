@@ -7,6 +7,7 @@
 #include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/detour.h"
 #include "tracer/agent/op/op.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/trace/shadow_stack.h"
 #include "tracer/agent/trace/trace_slots.h"
 
@@ -48,7 +49,7 @@ struct trace_frame {
 	uint64_t return_address;
 };
 
-struct trace_function trace_functions[TRACE_FUNCTIONS + 1];
+AGENT_TABLE struct trace_function trace_functions[TRACE_FUNCTIONS + 1];
 
 static uint32_t state; // what trace_keeping_all() keeps; 0: nothing
 static void (*loaded)(void);

@@ -7,6 +7,7 @@
 #include "tracer/agent/maps.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/system.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/trace/displace.h"
 #include "tracer/agent/trace/intruders.h"
 #include "tracer/agent/trace/object_file.h"
@@ -133,7 +134,7 @@ struct found {
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 // One object at a time. What we stand in front of, we call for the program.
-static struct found found[TRACE_FUNCTIONS];
+AGENT_TABLE static struct found found[TRACE_FUNCTIONS];
 static uint32_t found_count, beyond[PATTERNS_MAX];
 static bool of_libc;  // the object is libc
 static uint32_t used; // of trace_functions, those that have ever been used
@@ -384,7 +385,7 @@ static void measure(const struct patching *p, struct intruded *list)
 
 static void leave_intruded(const struct patching *p)
 {
-	static struct intruded list[TRACE_FUNCTIONS];
+	AGENT_TABLE static struct intruded list[TRACE_FUNCTIONS];
 
 	measure(p, list);
 	for (int i = 0; i < p->info->dlpi_phnum; i++) {

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/trace/trace_slots.h"
 
+#include "tracer/agent/table.h"
+
 #ifdef __x86_64__
 
 #define BLOCK  64    // slots that a thread takes at a time
 #define GRAVES 65536 // a power of two
 
-struct call trace_calls[TRACE_SLOTS];
+AGENT_TABLE struct call trace_calls[TRACE_SLOTS];
 
-static uint32_t graves[GRAVES]; // atomic: slots, by the stack and return address of their calls
-static uint32_t given;          // atomic: slots that have been given to threads
-static uint32_t returned;       // atomic: slots of threads that are gone, linked
-static bool buried;             // atomic: there have ever been any
+AGENT_TABLE static uint32_t
+	graves[GRAVES];   // atomic: slots, by the stack and return address of their calls
+static uint32_t given;    // atomic: slots that have been given to threads
+static uint32_t returned; // atomic: slots of threads that are gone, linked
+static bool buried;       // atomic: there have ever been any
 static __thread uint32_t free_slots __attribute__((tls_model("initial-exec"))); // linked
 
 static uint32_t *grave_of(uint64_t stack, uint64_t return_address)

@@ -5,6 +5,7 @@
 #include "tracer/agent/agent.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/sample/threads.h"
+#include "tracer/agent/table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -32,12 +33,12 @@ enum did {
 	RELEASED = 3
 };
 
-struct waits waits;
+AGENT_LARGE struct waits waits;
 bool waits_share;
 
 // A place of MADE is of the address that its words give together: two threads that write it at once
 // leave one that is of none.
-static struct {
+AGENT_TABLE static struct {
 	uintptr_t caller, check; // atomic
 } made[WAITS_MADE];
 

@@ -12,6 +12,7 @@
 #include "tracer/agent/provider.h"
 #include "tracer/agent/sample/threads.h"
 #include "tracer/agent/system.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/wrap/wrap.h"
 #include "tracer/protocol.h"
 
@@ -332,7 +333,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 // it meanwhile: one word changes.
 static bool leave_environment(void)
 {
-	static char preload[sizeof(PRELOAD) + REST_BYTES];
+	AGENT_TABLE static char preload[sizeof(PRELOAD) + REST_BYTES];
 	const char *rest;
 	char *const *entry = find_unwelcome(environ, &rest);
 

@@ -10,6 +10,7 @@
 #include "tracer/agent/provider.h"
 #include "tracer/agent/sample/threads.h"
 #include "tracer/agent/store.h"
+#include "tracer/agent/table.h"
 #include "tracer/agent/wrap/wrap.h"
 #include "tracer/protocol.h"
 
@@ -27,7 +28,7 @@ extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
                              void *dso) __attribute__((weak));
 
-static struct agent agent;
+AGENT_LARGE static struct agent agent;
 // std::thread::_M_start_thread(): what its threads begin in stands beside it. 0: there is none.
 #define STD_THREAD                                                                                 \
 	"_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"
