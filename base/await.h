@@ -22,9 +22,10 @@ enum await_kind {
 	AWAIT_WAIT,     /* waits by the chain of awaits, outermost first */
 	AWAIT_BLOCK,    /* long steps of a coroutine or a callback, while other tasks were ready */
 	AWAIT_DELAY,    /* how long such steps (first place) delayed a task's (second place) */
-	AWAIT_LOOP, /* threads that ran loops, and from their first step to their last; its place
-	               is unknown */
-	AWAIT_NAME, /* tasks (of the first place) that the program has named (the second one) */
+	AWAIT_LOOP,    /* threads that ran loops, and from their first step to their last; its place
+	                  is unknown */
+	AWAIT_NAME,    /* tasks (of the first place) that the program has named (the second one) */
+	AWAIT_LIBRARY, /* which library (the second place) has run tasks of the first one */
 	AWAIT_KINDS
 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Tasks of asyncio: by coroutine, with the awaits in which they stood; and who blocked the loop.
+// Tasks of event loops: by coroutine, with the awaits in which they stood; and who blocked the
+// loop.
 #include "cli/report/sections.h"
 
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
 #include "merge/query/query_awaits.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #define TASKS_MAX     8
@@ -52,7 +54,7 @@ static const struct section_column columns[] = {
 struct sheet_row {
 	const char *kind;
 	const struct await_function *of, *other; /* OTHER: NULL: none */
-	const char *chain, *names;
+	const char *chain, *names, *library;
 	uint64_t count, steps, total_ns, running_ns, ready_ns, waiting_ns, longest_ns;
 };
 
@@ -127,6 +129,7 @@ static const struct section_column sheet_columns[] = {
 	{ "waiting_ns", .type = CELL_NS, SHEET(14), FIELD(struct sheet_row, waiting_ns) },
 	{ "longest_ns", .type = CELL_NS, SHEET(15), FIELD(struct sheet_row, longest_ns) },
 	{ "names", .type = CELL_TEXT, SHEET(16), FIELD(struct sheet_row, names) },
+	{ "library", .type = CELL_TEXT, SHEET(17), FIELD(struct sheet_row, library) },
 };
 
 // Sums of the whole run say nothing of a part of it.
@@ -142,6 +145,7 @@ static void put_tasks(struct section *s, const struct await_rows *rows)
 		section_row(s, &(struct sheet_row){ .kind = "task",
 		                                    .of = &t->coroutine,
 		                                    .names = t->names,
+		                                    .library = t->library,
 		                                    .count = t->tasks,
 		                                    .steps = t->steps,
 		                                    .total_ns = t->total_ns,
@@ -156,6 +160,7 @@ static void put_tasks(struct section *s, const struct await_rows *rows)
 		                                    .of = &rows->tasks[w->tasks].coroutine,
 		                                    .other = &w->place,
 		                                    .chain = w->chain,
+		                                    .library = rows->tasks[w->tasks].library,
 		                                    .count = w->count,
 		                                    .total_ns = w->ns,
 		                                    .waiting_ns = w->ns,
@@ -246,6 +251,16 @@ static const char *name_of(struct report *r, const struct await_tasks *t)
 	return t->names ? report_say(r, "%s [%s]", t->coroutine.name, t->names) : t->coroutine.name;
 }
 
+// "asyncio tasks"; "trio, uvloop tasks"
+static const char *title_of(struct report *r, const char *library)
+{
+	const char *title = report_say(r, "%s tasks", library);
+
+	return r->reader == READER_PAGE
+	               ? report_say(r, "%c%s", toupper((unsigned char)*title), title + 1)
+	               : title;
+}
+
 struct section *section_tasks(struct report *r, struct error *err)
 {
 	const struct await_rows *rows = keep_await_rows(r, query_awaits(r->profile, err), err);
@@ -253,8 +268,7 @@ struct section *section_tasks(struct report *r, struct error *err)
 
 	if (!rows)
 		return NULL;
-	struct section *s = section_new(
-		r, "asyncio_tasks", r->reader == READER_PAGE ? "Asyncio tasks" : "asyncio tasks");
+	struct section *s = section_new(r, "asyncio_tasks", title_of(r, rows->all.library));
 	const struct await_tasks *all = &rows->all;
 	s->shown = rows->task_count && is_about_all(r->view);
 	if (!s->shown)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tasks of asyncio did with their time: sums by kind and chain of awaits (base/await.h).
+ * What tasks of event loops did with their time: sums by kind and chain of awaits (base/await.h).
  *
  * The table owns its rows. One thread at a time. For the files of merge/ alone.
  */

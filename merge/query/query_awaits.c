@@ -75,6 +75,7 @@ static void add_tasks(struct asking *a, const struct await_row *row)
 		.longest_ns = row->longest_ns,
 		.longest_ready_ns = ready->longest_ns,
 		.longest_step_ns = run->longest_ns,
+		.library = "",
 	};
 }
 
@@ -127,7 +128,17 @@ static size_t find_tasks(const struct asking *a, const struct await_function *co
 	return a->rows->task_count;
 }
 
-// The innermost place that is the user's own, or else not asyncio's; 0: the chain is unknown.
+static bool is_of_library(const char *file)
+{
+	static const char *const folders[] = { "/asyncio/", "/trio/", "/anyio/", "/gevent/" };
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (strstr(file, folders[i]))
+			return true;
+	return false;
+}
+
+// The innermost place that is the user's own, or else not the library's; 0: the chain is unknown.
 static uint32_t place_of(const struct asking *a, const struct await_row *row)
 {
 	for (uint32_t i = row->place_count; i-- > 1;) {
@@ -137,7 +148,7 @@ static uint32_t place_of(const struct asking *a, const struct await_row *row)
 	}
 	for (uint32_t i = row->place_count; i-- > 1;) {
 		struct await_function f = function_of(a, &a->awaits->places[row->first + i]);
-		if (f.file && !strstr(f.file, "/asyncio/"))
+		if (f.file && !is_of_library(f.file))
 			return i;
 	}
 	return row->place_count - 1;
@@ -259,6 +270,47 @@ static void add_name(struct asking *a, const struct await_row *row)
 	t->names = text;
 }
 
+// NAMES and NAME, unless that is one of them.
+static const char *joined(struct asking *a, const char *names, const char *name)
+{
+	size_t length = strlen(name);
+	char *text;
+
+	for (const char *at = names; (at = strstr(at, name)) != NULL; at += length)
+		if ((at == names || at[-1] == ' ') && (!at[length] || at[length] == ','))
+			return names;
+	if (asprintf(&text, "%s%s%s", names, *names ? ", " : "", name) < 0) {
+		a->no_memory = true;
+		return names;
+	}
+	a->rows->texts[a->rows->text_count++] = text;
+	return text;
+}
+
+// After all tasks.
+static void add_library(struct asking *a, const struct await_row *row)
+{
+	const struct await_function coroutine = function_of(a, &a->awaits->places[row->first]);
+	size_t at = find_tasks(a, &coroutine);
+
+	if (at == a->rows->task_count || row->place_count < 2)
+		return;
+	struct await_tasks *t = &a->rows->tasks[at];
+	const char *name = function_of(a, &a->awaits->places[row->first + 1]).name;
+	t->library = joined(a, t->library, name);
+	a->rows->all.library = joined(a, a->rows->all.library, name);
+}
+
+// Profiles that were written before other libraries were seen have no such rows.
+static void fill_libraries(struct await_rows *rows)
+{
+	for (size_t i = 0; i < rows->task_count; i++)
+		if (!*rows->tasks[i].library)
+			rows->tasks[i].library = "asyncio";
+	if (!*rows->all.library)
+		rows->all.library = "asyncio";
+}
+
 static void visit(struct asking *a, enum await_kind kind,
                   void (*add)(struct asking *a, const struct await_row *row))
 {
@@ -288,6 +340,9 @@ static void fill(struct asking *a)
 	visit(a, AWAIT_TASK, add_tasks);
 	qsort(rows->tasks, rows->task_count, sizeof(*rows->tasks), compare_tasks);
 	visit(a, AWAIT_NAME, add_name);
+	rows->all.library = "";
+	visit(a, AWAIT_LIBRARY, add_library);
+	fill_libraries(rows);
 	visit(a, AWAIT_WAIT, add_wait);
 	qsort(rows->waits, rows->wait_count, sizeof(*rows->waits), compare_waits);
 	visit(a, AWAIT_DELAY, add_delay);
@@ -309,7 +364,7 @@ struct await_rows *query_awaits(const struct profile *p, struct error *err)
 		rows->waits = calloc(most, sizeof(*rows->waits));
 		rows->blocks = calloc(most, sizeof(*rows->blocks));
 		rows->delays = calloc(most, sizeof(*rows->delays));
-		rows->texts = calloc(most, sizeof(*rows->texts));
+		rows->texts = calloc(2 * most, sizeof(*rows->texts));
 		a.rows = rows;
 	}
 	if (!rows || !rows->tasks || !rows->waits || !rows->blocks || !rows->delays ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What asyncio's tasks did with their time, by coroutine; in which await they stood; and which
+ * What tasks of event loops did with their time, by coroutine; in which await they stood; and which
  * steps kept others from theirs. Exact, and of the whole run.
  *
  *	total = running + ready + waiting
@@ -30,12 +30,13 @@ struct await_tasks {
 	uint64_t total_ns, running_ns, ready_ns, waiting_ns;
 	uint64_t longest_ns; /* of the tasks that ended */
 	uint64_t longest_ready_ns, longest_step_ns;
-	const char *names; /* that the program has given its tasks: "feed, poll"; NULL: none */
+	const char *names;   /* that the program has given its tasks: "feed, poll"; NULL: none */
+	const char *library; /* which has run them: "asyncio", or "asyncio, trio" */
 };
 
 struct await_wait {
 	size_t tasks; /* index of its coroutine */
-	/* The innermost line of the user's own in the chain, or of whoever's but asyncio's. */
+	/* The innermost line of the user's own in the chain, or of whoever's but the library's. */
 	struct await_function place;
 	const char *awaited; /* what that awaits; NULL: a future */
 	const char *chain;   /* "main (app.py:12) > fetch (app.py:7) > sleep (tasks.py:649)" */
@@ -62,7 +63,7 @@ struct await_rows {
 	struct await_block *blocks; /* most first */
 	struct await_delay *delays; /* the same */
 	size_t task_count, wait_count, block_count, delay_count;
-	struct await_tasks all; /* sums, without a coroutine */
+	struct await_tasks all; /* sums, without a coroutine; LIBRARY: of all */
 	uint64_t blocked_ns;
 	uint64_t loops, loop_ns; /* threads that ran loops, and for how long in sum */
 	char **texts;            /* its own */

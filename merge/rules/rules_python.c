@@ -171,6 +171,23 @@ static uint64_t blocked_ns(const struct evidence *e, const struct await_rows *ro
 	return ns < e->wall_ns ? ns : e->wall_ns;
 }
 
+// What the rule advises is asyncio's.
+static void advise_unblocking(const char *library, struct finding *finding)
+{
+	static const struct {
+		const char *library, *advice;
+	} advices[] = {
+		{ "trio",
+		  "Move the call out of the loop: await trio.to_thread.run_sync(call, ...); or use "
+		  "its awaitable version (trio.sleep(), trio.open_tcp_stream(), a client library "
+		  "for trio). Break long loops with await trio.lowlevel.checkpoint()." },
+	};
+
+	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)
+		if (strcmp(library, advices[i].library) == 0)
+			finding_advise(finding, "%s", advices[i].advice);
+}
+
 static enum measured measure_blocks(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
@@ -190,6 +207,7 @@ static enum measured measure_blocks(const struct evidence *e, const struct rule 
 	uint64_t delayed_ns = 0;
 	for (size_t i = 0; i < rows->block_count; i++)
 		delayed_ns += rows->blocks[i].delayed_ns;
+	advise_unblocking(rows->all.library, finding);
 	add_lines_below(e, &most->blocker, finding);
 	if (!finding->function)
 		finding_add(finding, &(struct finding_row){
@@ -709,9 +727,9 @@ const struct rule rules_python[] = {
 	  .within = { "PY-ASYNC", "PY-INTERP", "IO-NET", "IO-SLEEP", "IO-WAIT", "IO-SYNC",
 	              "CPU-SPAWN" },
 	  .title = "tasks wait for a blocked event loop",
-	  .formula = "time of steps of asyncio's tasks and callbacks that take 10 ms or more, from "
-	             "the moment on that another task of the loop is ready, as a share of wall "
-	             "time; of several loops that run at once, on average",
+	  .formula = "time of steps of an event loop's tasks and callbacks that take 10 ms or "
+	             "more, from the moment on that another task of the loop is ready, as a share "
+	             "of wall time; of several loops that run at once, on average",
 	  .why = "A task that does not await keeps the loop: tasks that are ready wait for the end "
 	         "of its step.",
 	  .advice = "Move the call out of the loop: await asyncio.to_thread(call, ...), or "

@@ -48,7 +48,8 @@ foreach(part
   scripts
   summaries
   terminal
-  titles)
+  titles
+  trio_tasks)
   e2e(e2e_${part} ${part})
 endforeach()
 foreach(name api_target api_target_cc)

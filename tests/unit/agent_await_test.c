@@ -139,15 +139,15 @@ Test(agent_await, the_offset_of_a_slot_is_only_taken_from_its_descriptor)
 	slot = (struct object){ .type = &slot_type, .words = { 0, 0, 0, (uintptr_t)&member } };
 
 	attribute = &slot;
-	cr_expect(eq(i64, await_callback_offset(of(&type)), 24));
+	cr_expect(eq(i64, await_slot_of(of(&type), AWAIT_TEXT_CALLBACK), 24));
 	member.name = "_args";
-	cr_expect(eq(i64, await_callback_offset(of(&type)), 0));
+	cr_expect(eq(i64, await_slot_of(of(&type), AWAIT_TEXT_CALLBACK), 0));
 	member.name = "_callback";
 	slot.type = &task_type;
-	cr_expect(eq(i64, await_callback_offset(of(&type)), 0));
+	cr_expect(eq(i64, await_slot_of(of(&type), AWAIT_TEXT_CALLBACK), 0));
 	attribute = NULL;
 	errors_cleared = 0;
-	cr_expect(eq(i64, await_callback_offset(of(&type)), 0));
+	cr_expect(eq(i64, await_slot_of(of(&type), AWAIT_TEXT_CALLBACK), 0));
 	cr_expect(eq(int, errors_cleared, 1));
 }
 

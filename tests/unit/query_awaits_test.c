@@ -39,6 +39,7 @@ static const struct await_told wait_line = { "StreamReader.read", LIB "streams.p
 static const struct await_told poll = { "poll", "/w/app.py", 30 };
 
 static const struct await_told feed = { "feed", "", 0 }, news = { "news", "", 0 };
+static const struct await_told uvloop = { "uvloop", "", 0 }, loop = { "loop", "", 0 };
 static const struct await_told nowhere = { "", "", 0 };
 
 static void tell(enum await_kind kind, uint64_t count, uint64_t ms,
@@ -72,6 +73,24 @@ static void tell_all(void)
 	TELL(AWAIT_NAME, 1, 0, &fetch, &feed);
 	TELL(AWAIT_NAME, 1, 0, &fetch, &news);
 	TELL(AWAIT_LOOP, 1, 300, &nowhere);
+}
+
+Test(query_awaits, a_library_is_asyncio_unless_the_profile_says_another)
+{
+	TELL(AWAIT_TASK, 1, 200, &fetch);
+	TELL(AWAIT_TASK, 1, 90, &poll);
+	cleanup(await_rows) struct await_rows *before = query_awaits(f.profile, NULL);
+	cr_assert(before && before->task_count == 2);
+	cr_expect(eq(str, (char *)before->tasks[0].library, "asyncio"));
+	cr_expect(eq(str, (char *)before->all.library, "asyncio"));
+	TELL(AWAIT_LIBRARY, 1, 0, &fetch, &uvloop);
+	TELL(AWAIT_LIBRARY, 1, 0, &fetch, &loop); // is no part of the other name
+	TELL(AWAIT_LIBRARY, 1, 0, &poll, &uvloop);
+	cleanup(await_rows) struct await_rows *rows = query_awaits(f.profile, NULL);
+	cr_assert(rows && rows->task_count == 2);
+	cr_expect(eq(str, (char *)rows->tasks[0].library, "uvloop, loop"));
+	cr_expect(eq(str, (char *)rows->tasks[1].library, "uvloop"));
+	cr_expect(eq(str, (char *)rows->all.library, "uvloop, loop"));
 }
 
 static void expect_all(const struct profile *p, uint64_t times)

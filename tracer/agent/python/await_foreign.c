@@ -2,9 +2,9 @@
 #include "tracer/agent/python/await_foreign.h"
 
 #include "base/clock.h"
+#include "tracer/agent/python/await_asyncio.h"
 #include "tracer/agent/python/await_objects.h"
 #include "tracer/agent/python/python_api.h"
-#include "tracer/agent/python/python_await.h"
 
 #include <errno.h>
 #include <string.h>
@@ -16,20 +16,6 @@
 static py_object abstract_loop; // asyncio's
 static py_object soon, later;   // the loop's own methods; NULL: none was found
 static py_object set_result;    // what asyncio.sleep() asks for
-
-static py_object attribute(py_object of, const char *name)
-{
-	py_object value = of ? python_api.PyObject_GetAttrString(of, name) : NULL;
-
-	if (!value)
-		python_api.PyErr_Clear();
-	return value;
-}
-
-static py_object imported(const char *name)
-{
-	return python_api.PyDict_GetItemString(python_api.PyImport_GetModuleDict(), name);
-}
 
 static py_object call_method(py_object function, py_object self, py_object const *arguments,
                              intptr_t count, py_object names)
@@ -65,7 +51,7 @@ static py_object call_wrapped(py_object function, py_object self, py_object cons
 static py_object on_step(py_object self, py_object const *arguments, intptr_t count,
                          py_object names)
 {
-	return python_await_run(self, 0, arguments, count, names);
+	return await_asyncio_run(self, 0, arguments, count, names);
 }
 
 // Loop.call_soon(callback, *args, context=None)
@@ -77,7 +63,8 @@ static py_object on_soon(py_object self, py_object const *arguments, intptr_t co
 	int error = errno;
 	py_object ours = NULL;
 
-	if (count && count_all(count, names) <= ARGUMENTS && python_await_scheduled(arguments[0])) {
+	if (count && count_all(count, names) <= ARGUMENTS &&
+	    await_asyncio_scheduled(arguments[0])) {
 		ours = python_api.PyCFunction_NewEx(&method, arguments[0], NULL);
 		if (!ours)
 			python_api.PyErr_Clear();
@@ -93,8 +80,8 @@ static py_object on_timer(py_object self, py_object const *arguments, intptr_t c
 {
 	double due = python_api.PyFloat_AsDouble(python_api.PyTuple_GetItem(self, DUE));
 
-	return python_await_run(python_api.PyTuple_GetItem(self, 0), (uint64_t)due, arguments,
-	                        count, names);
+	return await_asyncio_run(python_api.PyTuple_GetItem(self, 0), (uint64_t)due, arguments,
+	                         count, names);
 }
 
 // A new reference; NULL: the delay is no number, or there is no memory.
@@ -155,15 +142,16 @@ static void look_at(py_object type)
 	static struct python_method on_later_method = { "call_later", (void *)on_later,
 		                                        PYTHON_METHOD_FAST | PYTHON_METHOD_KEYWORDS,
 		                                        NULL };
-	py_object own_soon = soon ? NULL : attribute(type, "call_soon");
-	py_object own_later = soon ? NULL : attribute(type, "call_later");
+	py_object own_soon = soon ? NULL : await_attribute(type, "call_soon");
+	py_object own_later = soon ? NULL : await_attribute(type, "call_later");
 
 	if (!own_soon || !own_later || is_python(own_soon) || is_python(own_later)) {
 		await_drop(own_soon);
 		await_drop(own_later);
 		return;
 	}
-	set_result = attribute(imported("asyncio.futures"), "_set_result_unless_cancelled");
+	set_result =
+		await_attribute(await_imported("asyncio.futures"), "_set_result_unless_cancelled");
 	soon = own_soon;
 	later = own_later;
 	if (put(type, &on_soon_method))
@@ -204,9 +192,9 @@ void await_foreign_start(void)
 {
 	static struct python_method method = { "__init_subclass__", (void *)on_subclass,
 		                               PYTHON_METHOD_FAST | PYTHON_METHOD_KEYWORDS, NULL };
-	py_object known = attribute(imported("uvloop"), "Loop");
+	py_object known = await_attribute(await_imported("uvloop"), "Loop");
 
-	abstract_loop = attribute(imported("asyncio.events"), "AbstractEventLoop");
+	abstract_loop = await_attribute(await_imported("asyncio.events"), "AbstractEventLoop");
 	if (!has_all() || !abstract_loop) {
 		await_drop(known);
 		return;

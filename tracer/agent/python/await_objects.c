@@ -10,9 +10,10 @@
 
 #define FRAMES_MAX 64 // of a chain of awaits
 #define OUTER_MAX  4  // of those that are kept where not all are
-#define SELF       1  // words of a PyCFunctionObject
-#define MEMBER     3  // and of a PyMemberDescrObject
-#define FUNCTION   0  // words of a PyMethodObject
+#define ARGUMENTS  8
+#define SELF       1 // words of a PyCFunctionObject
+#define MEMBER     3 // and of a PyMemberDescrObject
+#define FUNCTION   0 // words of a PyMethodObject
 #define RECEIVER   1
 
 static uintptr_t step_types[2]; // callbacks of tasks, once they have been seen
@@ -21,9 +22,10 @@ static const struct python_method *wakeup_method;
 static py_object pending; // the state of a task, once it has been seen
 
 static const char *const text_of[AWAIT_TEXTS] = {
-	"_callback", "_ready",       "__self__", "_when",        "_coro",   "_state",
-	"get_name",  "__qualname__", "__code__", "func",         "cr_code", "cr_frame",
-	"cr_await",  "gi_code",      "gi_frame", "gi_yieldfrom",
+	"_callback",     "_ready",         "__self__", "_when",        "_coro",   "_state",
+	"get_name",      "__qualname__",   "__code__", "func",         "cr_code", "cr_frame",
+	"cr_await",      "gi_code",        "gi_frame", "gi_yieldfrom", "coro",    "name",
+	"_next_send_fn", "_cancel_status", "_scope",   "_deadline",    "_parent",
 };
 static py_object texts[AWAIT_TEXTS];
 
@@ -47,6 +49,61 @@ py_object await_get(py_object o, enum await_text name)
 	if (!value)
 		python_api.PyErr_Clear();
 	return value;
+}
+
+py_object await_attribute(py_object of, const char *name)
+{
+	py_object value = of ? python_api.PyObject_GetAttrString(of, name) : NULL;
+
+	if (!value)
+		python_api.PyErr_Clear();
+	return value;
+}
+
+py_object await_imported(const char *name)
+{
+	return python_api.PyDict_GetItemString(python_api.PyImport_GetModuleDict(), name);
+}
+
+bool await_may_watch(void)
+{
+	return !python_api_runtime->layout.free_threaded && python_api.PyObject_GetAttr &&
+	       python_api.PyDescr_NewMethod && python_api.vectorcall &&
+	       python_api.PyFrame_GetLineNumber && python_api.PyFloat_AsDouble &&
+	       python_api.PySequence_List && python_api.PyErr_Fetch && python_api.PyObject_Size &&
+	       python_api.PyErr_Restore && python_api.PyFunction_Type && python_api.PyMethod_Type &&
+	       python_api.PyCoro_Type && python_api.PyGen_Type;
+}
+
+py_object await_replace(py_object type, struct python_method *method)
+{
+	py_object old = await_attribute(type, method->name);
+
+	if (!old || python_api_type(old) != (py_object)python_api.PyFunction_Type) {
+		await_drop(old);
+		return NULL;
+	}
+	py_object ours = python_api.PyDescr_NewMethod(type, method);
+	bool done = ours && python_api.PyObject_SetAttrString(type, method->name, ours) == 0;
+	await_drop(ours);
+	if (done)
+		return old;
+	python_api.PyErr_Clear();
+	await_drop(old);
+	return NULL;
+}
+
+py_object await_call_own(py_object function, py_object self, py_object const *arguments,
+                         intptr_t count, py_object names)
+{
+	py_object all[1 + ARGUMENTS] = { self };
+	intptr_t more = names ? (intptr_t)python_api_word(names, 0) : 0;
+
+	// It has three at most: with more than that it only complains.
+	if (count + more > ARGUMENTS)
+		count = more = ARGUMENTS / 2;
+	memcpy(all + 1, arguments, (size_t)(count + more) * sizeof(*arguments));
+	return python_api.vectorcall(function, all, (size_t)count + 1, names);
 }
 
 // What they are called.
@@ -123,16 +180,21 @@ static py_object code_of(py_object coroutine, bool *is_generator)
 	                                                 : NULL;
 }
 
+uint32_t await_begin_of(py_object coroutine)
+{
+	bool is_generator;
+	py_object code = code_of(coroutine, &is_generator);
+	uint32_t number = begin_of(coroutine, code);
+
+	await_drop(code);
+	return number;
+}
+
 uint32_t await_coroutine_of(py_object task)
 {
 	py_object coroutine = await_get(task, AWAIT_TEXT_CORO);
-	bool is_generator;
+	uint32_t number = coroutine ? await_begin_of(coroutine) : 0;
 
-	if (!coroutine)
-		return 0;
-	py_object code = code_of(coroutine, &is_generator);
-	uint32_t number = begin_of(coroutine, code);
-	await_drop(code);
 	await_drop(coroutine);
 	return number;
 }
@@ -260,6 +322,14 @@ bool await_is_pending(py_object task)
 }
 
 // Those that nobody has given are "Task-1" and so on. A subclass may have its own ways.
+uint32_t await_name_place(const char *text)
+{
+	uintptr_t key = hash_bytes(text, strlen(text)) | 1; // no address of an object
+	uint32_t number = await_sums_find(key, 0, false);
+
+	return number ? number : await_sums_add_place(key, 0, false, text, "");
+}
+
 uint32_t await_name_of(py_object task)
 {
 	if (strcmp(python_api_type_name(python_api_type(task)), "_asyncio.Task") != 0)
@@ -271,12 +341,8 @@ uint32_t await_name_of(py_object task)
 
 	if (!name)
 		python_api.PyErr_Clear();
-	if (text && *text && strncmp(text, "Task-", 5) != 0) {
-		uintptr_t key = hash_bytes(text, strlen(text)) | 1; // no address of an object
-		number = await_sums_find(key, 0, false);
-		if (!number)
-			number = await_sums_add_place(key, 0, false, text, "");
-	}
+	if (text && *text && strncmp(text, "Task-", 5) != 0)
+		number = await_name_place(text);
 	await_drop(name);
 	await_drop(method);
 	return number;
@@ -284,7 +350,12 @@ uint32_t await_name_of(py_object task)
 
 // Chains of awaits.
 
-static uint32_t walk(py_object chain, uint16_t *places)
+static py_object awaited_by(py_object coroutine, bool is_generator)
+{
+	return await_get(coroutine, is_generator ? AWAIT_TEXT_GI_AWAIT : AWAIT_TEXT_CR_AWAIT);
+}
+
+uint32_t await_chain_in(py_object chain, uint16_t *places)
 {
 	uint32_t count = 0;
 
@@ -310,8 +381,7 @@ static uint32_t walk(py_object chain, uint16_t *places)
 			count--;
 		}
 		places[count++] = (uint16_t)place;
-		py_object next =
-			await_get(chain, is_generator ? AWAIT_TEXT_GI_AWAIT : AWAIT_TEXT_CR_AWAIT);
+		py_object next = awaited_by(chain, is_generator);
 		if (!next)
 			break;
 		await_drop(chain);
@@ -324,25 +394,58 @@ static uint32_t walk(py_object chain, uint16_t *places)
 uint32_t await_chain_of(py_object task, uint16_t *places)
 {
 	py_object coroutine = await_get(task, AWAIT_TEXT_CORO);
-	uint32_t count = coroutine ? walk(coroutine, places) : 0;
+	uint32_t count = coroutine ? await_chain_in(coroutine, places) : 0;
 
 	await_drop(coroutine);
 	return count;
 }
 
-intptr_t await_callback_offset(py_object type)
+uint32_t await_inner_in(py_object coroutine)
+{
+	bool is_generator;
+	uint32_t number = 0;
+
+	python_api.Py_IncRef(coroutine);
+	for (uint32_t i = 0; !number && i < FRAMES_MAX; i++) {
+		py_object code = code_of(coroutine, &is_generator);
+		if (!code)
+			break;
+		if (i && !strstr(python_events_text(code, python_api_runtime->layout.code_file),
+		                 AWAIT_WRAPPERS))
+			number = begin_of(coroutine, code);
+		await_drop(code);
+		py_object next = awaited_by(coroutine, is_generator);
+		if (!next)
+			break;
+		await_drop(coroutine);
+		coroutine = next;
+	}
+	await_drop(coroutine);
+	return number;
+}
+
+uint32_t await_inner_of(py_object task)
+{
+	py_object coroutine = await_get(task, AWAIT_TEXT_CORO);
+	uint32_t number = coroutine ? await_inner_in(coroutine) : 0;
+
+	await_drop(coroutine);
+	return number;
+}
+
+intptr_t await_slot_of(py_object type, enum await_text name)
 {
 	struct member {
 		const char *name;
 		int type;
 		intptr_t offset;
 	};
-	py_object slot = await_get(type, AWAIT_TEXT_CALLBACK);
+	py_object slot = await_get(type, name);
 	intptr_t offset = 0;
 
 	if (slot && strcmp(python_api_type_name(python_api_type(slot)), "member_descriptor") == 0) {
 		const struct member *member = (const struct member *)python_api_word(slot, MEMBER);
-		if (member && strcmp(member->name, text_of[AWAIT_TEXT_CALLBACK]) == 0)
+		if (member && strcmp(member->name, text_of[name]) == 0)
 			offset = member->offset;
 	}
 	await_drop(slot);

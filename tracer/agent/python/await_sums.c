@@ -212,6 +212,7 @@ void await_sums_fork(void)
 		row->count = row->ns = row->longest_ns = row->told_count = row->told_ns = 0;
 	}
 	for (uint32_t i = 0; i < await_sums->place_count; i++)
-		await_sums->places[i].owed_ns = await_sums->places[i].owed_count = 0;
+		await_sums->places[i].owed_ns = await_sums->places[i].owed_count =
+			await_sums->places[i].libraries = 0;
 	lacking = false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tasks of asyncio did, summed: rows by kind and chain of places (base/await.h), and telling
- * them to the collector.
+ * What tasks of event loops did, summed: rows by kind and chain of places (base/await.h), and
+ * telling them to the collector.
  *
  * Places are known by a key, the address of a code object as a rule, which the caller keeps alive;
  * their texts are copied, so that telling runs nothing of Python's. Numbers of places and rows
@@ -31,6 +31,7 @@ struct sums_place {
 	uint32_t last_wait;             /* the row of the chain that was read last */
 	uint64_t owed_ns, owed_count;   /* waits whose chain was not read */
 	uint32_t names_asked;           /* how many of its tasks were asked for theirs */
+	uint8_t libraries;              /* of its tasks, bits of their numbers */
 	char name[SUMS_NAME_BYTES], file[SUMS_FILE_BYTES];
 };
 

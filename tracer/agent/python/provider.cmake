@@ -3,9 +3,12 @@ agent_provider(python
   HOOKS
     python_provider.c
   CORE
+    await_asyncio.c
     await_foreign.c
     await_objects.c
+    await_steps.c
     await_sums.c
+    await_trio.c
     python.c
     python_api.c
     python_await.c
@@ -24,9 +27,12 @@ agent_provider(python
     torch_modules.c
   SECTION
     python/python_api.c
+    python/await_asyncio.c
     python/await_foreign.c
     python/await_objects.c
+    python/await_steps.c
     python/await_sums.c
+    python/await_trio.c
     python/python_await.c
     python/python_calls.c
     python/python_events.c

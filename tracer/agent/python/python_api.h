@@ -36,6 +36,7 @@ struct python_method {
 	const char *doc;
 };
 #define PYTHON_METHOD_NO_ARGUMENTS 0x04 /* METH_NOARGS */
+#define PYTHON_METHOD_ONE          0x08 /* METH_O */
 #define PYTHON_METHOD_FAST         0x80 /* METH_FASTCALL */
 #define PYTHON_METHOD_KEYWORDS     0x02 /* METH_KEYWORDS, with the one above */
 
