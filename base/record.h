@@ -105,14 +105,16 @@ enum dwarf_register {
 enum sample_kind {
 	SAMPLE_ON_CPU = 1, /* a CPU-time tick */
 	SAMPLE_SWITCH = 2, /* the thread is being switched out */
-	SAMPLE_PROBE = 3   /* read from outside while the thread was blocked */
+	SAMPLE_PROBE = 3,  /* read from outside while the thread was blocked */
+	SAMPLE_LOOK = 4    /* no time: what registers held while others sample the thread */
 };
 
 enum sample_flags {
 	SAMPLE_NO_USER = 1 << 0, /* regs and stack are not there (kernel thread, exec in flight) */
 	SAMPLE_NO_RBP = 1 << 1,  /* regs holds RSP and RIP only (probes) */
 	SAMPLE_KERNEL = 1 << 2,  /* the tick fell into the kernel, on behalf of what regs holds */
-	SAMPLE_PYTHON = 1 << 3   /* a struct python_chain is there */
+	SAMPLE_PYTHON = 1 << 3,  /* a struct python_chain is there */
+	SAMPLE_VECTORS = 1 << 4  /* SUBNORMAL is known */
 };
 
 /* Followed by kernel_count u64 (kernel addresses, innermost first), then stack_bytes of user
@@ -126,8 +128,12 @@ struct record_sample {
 	uint32_t kernel_count;
 	uint32_t stack_bytes;
 	int32_t syscall; /* probes: the system call it is blocked in, -1 if none or unknown */
+	/* A bit each of xmm0 to xmm15 that held a subnormal double, and from bit 16 on those that
+	   held a subnormal float; all 0 unless the thread has computed with such numbers. */
+	uint32_t subnormal;
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct record_sample) == 24 + 16 + 17 * 8 + 16, "sample");
+_Static_assert(sizeof(struct record_sample) == 24 + 16 + 17 * 8 + 24, "sample");
 
 /* Followed by the path and its NUL. */
 struct record_map {

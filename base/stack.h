@@ -102,12 +102,14 @@ struct stack {
 	enum metric metric;   /* what the weight is */
 	uint64_t time_ns;     /* on-CPU: when it was taken; off-CPU: when the interval began */
 	uint64_t duration_ns; /* off-CPU: length of the interval; on-CPU: 0 */
-	uint64_t weight_ns;   /* time that this stack stands for */
-	uint32_t samples;     /* 1, or 0 where the weight is a remainder of another sample */
-	uint32_t flags;       /* enum stack_flags */
-	uint32_t count;       /* frames */
+	uint64_t
+		weight_ns; /* time that this stack stands for; 0: none, it is a look at SUBNORMAL */
+	uint32_t samples;  /* 1, or 0 where the weight is a remainder of another sample */
+	uint32_t flags;    /* enum stack_flags */
+	uint32_t count;    /* frames */
 	const struct frame *frames; /* innermost first; borrowed, valid during the call */
 	const uint64_t *regs; /* of the innermost, all DWARF_REGISTERS, as frames; NULL: unknown */
+	const uint32_t *subnormal; /* vector registers, as in struct record_sample; NULL: unknown */
 };
 
 /* An op that has ended, or a mark: then it ends where it begins. */

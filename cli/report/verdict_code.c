@@ -261,6 +261,7 @@ static const char *const loop_words[LOOP_KINDS] = {
 	[LOOP_SUM] = "add floating-point numbers to one sum",
 	[LOOP_SCALAR] = "compute with one element at a time",
 	[LOOP_NARROW] = "compute with short vectors",
+	[LOOP_SUBNORMAL] = "compute with subnormal numbers",
 };
 
 // "; 34 % of that in loops that follow dependent loads, most at gzip+0x5a10": a fact beside, and no

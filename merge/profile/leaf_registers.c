@@ -35,24 +35,44 @@ static uint32_t find(const struct leaf_registers *l, uint32_t module, uint64_t a
 	return 0;
 }
 
-void leaf_registers_add(struct leaf_registers *l, uint32_t module, uint64_t address,
-                        const uint64_t *regs)
+// NULL: there is no room.
+static struct leaf_slot *slot_of(struct leaf_registers *l, uint32_t module, uint64_t address)
 {
 	uint32_t at, id;
 
 	if (!l->addresses.slots && !hash_init(&l->addresses, 256))
-		return;
+		return NULL;
 	id = find(l, module, address, &at);
 	if (!id) {
 		if (l->count == SLOTS_MAX || !hash_make_room(&l->addresses) ||
 		    !array_reserve(&l->slots, &l->capacity, l->count + 1))
-			return;
+			return NULL;
 		l->slots[l->count] = (struct leaf_slot){ .address = address, .module = module };
 		id = (uint32_t)++l->count;
 		find(l, module, address, &at);
 		hash_insert(&l->addresses, at, hash_pair(address, module), id);
 	}
-	struct leaf_slot *slot = &l->slots[id - 1];
+	return &l->slots[id - 1];
+}
+
+void leaf_registers_look(struct leaf_registers *l, uint32_t module, uint64_t address,
+                         uint32_t subnormal)
+{
+	struct leaf_slot *slot = slot_of(l, module, address);
+
+	if (slot)
+		subnormal_look(&slot->looks, subnormal);
+}
+
+void leaf_registers_add(struct leaf_registers *l, uint32_t module, uint64_t address,
+                        const uint64_t *regs, const uint32_t *subnormal)
+{
+	struct leaf_slot *slot = slot_of(l, module, address);
+
+	if (!slot)
+		return;
+	if (subnormal)
+		subnormal_look(&slot->looks, *subnormal);
 	// Each of SEEN samples has the same chance to be the one that stays.
 	slot->seen++;
 	if (hash_mix(slot->address + slot->seen) % slot->seen)
@@ -66,5 +86,13 @@ const uint64_t *leaf_registers_find(const struct leaf_registers *l, uint32_t mod
 {
 	uint32_t at, id = l->addresses.slots ? find(l, module, address, &at) : 0;
 
-	return id ? l->slots[id - 1].regs : NULL;
+	return id && l->slots[id - 1].seen ? l->slots[id - 1].regs : NULL;
+}
+
+const struct subnormal_looks *leaf_registers_looks(const struct leaf_registers *l, uint32_t module,
+                                                   uint64_t address)
+{
+	uint32_t at, id = l->addresses.slots ? find(l, module, address, &at) : 0;
+
+	return id ? &l->slots[id - 1].looks : NULL;
 }

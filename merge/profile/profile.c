@@ -557,6 +557,11 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 	uint32_t slot = threads_slot(&p->threads, cut.thread);
 	uint64_t missing_ns = cut.weight_ns;
 
+	if (!cut.weight_ns && cut.subnormal) {
+		leaf_registers_look(&p->leaf_registers, cut.frames[0].module, cut.frames[0].address,
+		                    *cut.subnormal);
+		return;
+	}
 	profile_note_time(p, cut.time_ns);
 	if (!slot || (unsigned)cut.metric >= METRIC_COUNT) {
 		lose(p, cut.weight_ns);
@@ -569,7 +574,7 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 		lose(p, missing_ns);
 	if (node && cut.regs && cut.frames[0].kind == FRAME_EXACT)
 		leaf_registers_add(&p->leaf_registers, cut.frames[0].module, cut.frames[0].address,
-		                   cut.regs);
+		                   cut.regs, cut.subnormal);
 	if (node) {
 		profile_note_idle(p, node, slot, &cut);
 		profile_wall_stack(p, node, &cut);

@@ -6,6 +6,7 @@
 #include "symbolize/elf/function_start.h"
 #include "symbolize/loop/insn.h"
 #include "symbolize/loop/loop.h"
+#include "symbolize/loop/subnormal.h"
 #include "symbolize/symbolizer.h"
 
 #include <stdio.h>
@@ -17,6 +18,9 @@
 #define FOREIGN_BYTES_MAX (64 << 20)                  // of a library's file
 #define LEAST_SHARE       0.02 // of all CPU time: in less, a loop is nobody's bottleneck
 #define TEXT_SIZE         4200 // of a fact: a path, and some numbers
+#define SUBNORMAL_SHARE   0.2 // of a loop's samples: with fewer, most of its time is something else's
+#define SUBNORMAL_LEAST   5   // samples
+#define SUBNORMAL_SLOWS   1.3 // times: where the CPU is nearly as fast with them, that is no news
 
 // A sampled address.
 struct spot {
@@ -78,14 +82,25 @@ static bool is_open(const struct profile *p, const struct spot *spot)
 	       is_own(modules_get(p->modules, spot->module));
 }
 
-// Of a library's loops, what its callers decide: how the data lies that it walks.
+static bool has_subnormal(const struct profile *p, const struct location *location)
+{
+	const struct subnormal_looks *looks =
+		leaf_registers_looks(&p->leaf_registers, location->module, location->address);
+
+	for (int reg = 0; looks && reg < SUBNORMAL_REGISTERS; reg++)
+		if (looks->doubles[reg] || looks->floats[reg])
+			return true;
+	return false;
+}
+
+// Of a library's loops, what its callers decide: how the data lies that it walks, and its numbers.
 static bool is_wanted(const struct profile *p, const struct location *location)
 {
 	const struct module *module = modules_get(p->modules, location->module);
 
 	return module && module->kind == MODULE_ELF &&
 	       (location->kind == FRAME_EXACT || location->kind == FRAME_CALLED_EXACT) &&
-	       (!location->place_count || is_own(module) ||
+	       (!location->place_count || is_own(module) || has_subnormal(p, location) ||
 	        (!origin_is_libc(module->path) &&
 	         leaf_registers_find(&p->leaf_registers, location->module, location->address)));
 }
@@ -131,7 +146,7 @@ static uint32_t vector_bytes(void)
 #endif
 }
 
-// The text of a loop's fact, with the line of the jump that closes it.
+// The text of a loop's fact, with the line of the jump that closes it: JUMP of FOUND.
 static uint32_t keep_fact(struct search *search, const struct function *function,
                           const struct loop_found *found)
 {
@@ -178,6 +193,62 @@ static void mark_loop(struct search *search, const struct function *function,
 	}
 }
 
+// Marks the samples of the loop that found[FIRST] is in, or all that are in none, if they have
+// computed with subnormal numbers.
+static void mark_subnormal(struct search *search, const struct function *function,
+                           struct bytes code, struct loop_found *found, size_t first)
+{
+	struct subnormal_spot *spots = calloc(function->count, sizeof(*spots));
+	struct loop_found loop = found[first];
+	uint32_t end = loop.jump ? loop.jump : (uint32_t)code.size;
+	size_t count = 0, hottest = first;
+	uint64_t ns = 0;
+
+	for (size_t i = first; spots && i < function->count; i++) {
+		const struct spot *spot = &function->spots[i];
+		uint64_t at = spot->address - function->start;
+		if (found[i].jump != loop.jump || at >= code.size)
+			continue;
+		if (loop.jump && at >= end)
+			end = (uint32_t)at + 1;
+		spots[count++] = (struct subnormal_spot){ leaf_registers_looks(
+			&search->profile->leaf_registers, spot->module, spot->address) };
+		ns += spot->ns;
+		if (spot->ns > function->spots[hottest].ns)
+			hottest = i;
+	}
+	struct subnormal_use use = count ? subnormal_find(code, loop.begin, end, spots, count)
+	                                 : (struct subnormal_use){ 0 };
+	free(spots);
+	if (ns < search->least_ns || use.share < SUBNORMAL_SHARE || use.found < SUBNORMAL_LEAST)
+		return;
+	double slowdown = subnormal_slowdown(&use);
+	if (slowdown < SUBNORMAL_SLOWS)
+		return;
+	loop.fact = (struct loop_fact){ .kind = LOOP_SUBNORMAL,
+		                        .bytes = (uint64_t)(100 * use.share + 0.5),
+		                        .detail = (uint32_t)(10 * slowdown + 0.5) };
+	struct loop_found place = loop;
+	if (!loop.jump)
+		place.jump = (uint32_t)(function->spots[hottest].address - function->start);
+	uint32_t text = keep_fact(search, function, &place);
+	for (size_t i = first; text && i < function->count; i++) {
+		if (found[i].jump != loop.jump)
+			continue;
+		search->profile->locations.locations[function->spots[i].location - 1].loop = text;
+		found[i].fact.kind = LOOP_NONE;
+	}
+}
+
+// Whether a spot before INDEX is in the same loop.
+static bool was_asked(const struct loop_found *found, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (found[i].jump == found[index].jump)
+			return true;
+	return false;
+}
+
 static void find_kinds(struct search *search, const struct function *function, struct bytes code)
 {
 	cleanup_free struct loop_sample *samples = calloc(function->count, sizeof(*samples));
@@ -195,6 +266,10 @@ static void find_kinds(struct search *search, const struct function *function, s
 	}
 	if (!loops_find(code, samples, function->count, vector_bytes(), found))
 		return;
+	// Why a loop takes long, which its kind does not say.
+	for (size_t i = 0; i < function->count; i++)
+		if (!was_asked(found, i))
+			mark_subnormal(search, function, code, found, i);
 	for (size_t i = 0; i < function->count; i++)
 		if (found[i].fact.kind != LOOP_NONE &&
 		    (found[i].fact.measured || is_open(search->profile, &function->spots[i])))

@@ -103,11 +103,12 @@ static int ask(struct findings *f, const struct evidence *e, size_t index,
 	// Shares that are added up may be more than there was.
 	if (finding.saving_ns > e->wall_ns)
 		finding.saving_ns = e->wall_ns;
-	if (rule->part > 0)
-		finding.saving_ns = (uint64_t)(rule->part * (double)finding.saving_ns + 0.5);
-	if (rule->part > 0)
+	double part = finding.part > 0 ? finding.part : rule->part;
+	if (part > 0)
+		finding.saving_ns = (uint64_t)(part * (double)finding.saving_ns + 0.5);
+	if (part > 0)
 		finding.saving_margin_ns =
-			(uint64_t)(rule->part * (double)finding.saving_margin_ns + 0.5);
+			(uint64_t)(part * (double)finding.saving_margin_ns + 0.5);
 	answer->asked = true;
 	answer->value = finding.value;
 	if (!is_beyond(rule, finding.value, limit->threshold))

@@ -49,6 +49,7 @@ struct finding {
 	   Where the saving is an upper bound (BOUND), from 0 on. Both are 0 if SAVING_NS is. */
 	uint64_t saving_low_ns, saving_high_ns;
 	uint64_t asked_ns; /* wall time of what was asked about, of which these are parts */
+	double part;       /* in place of its rule's; 0: that */
 	bool bound; /* what of the saving can be had is up to how far the work can be divided */
 	const char *function; /* where to begin; NULL if there is no such place */
 	const char *file;

@@ -137,6 +137,12 @@ static void describe_loop(const struct loop_fact *fact, char *buffer, size_t siz
 		snprintf(buffer, size, "computes with one %s at a time",
 		         fact->detail ? "floating-point number" : "integer");
 		break;
+	case LOOP_SUBNORMAL:
+		snprintf(buffer, size,
+		         "had subnormal numbers (near zero) as operands in %" PRIu64
+		         " %% of its samples",
+		         fact->bytes);
+		break;
 	default:
 		print_bytes(fact->detail, more, sizeof(more));
 		snprintf(buffer, size, "uses vectors of %s on a CPU with vectors of %s", bytes,
@@ -243,6 +249,13 @@ static void advise(const struct loop_fact *fact, struct finding *finding)
 			"by one call with axis=0 instead of column by column, keep it the "
 			"other way round (the axis that is walked last; order=\"F\"), or copy "
 			"it once: numpy.ascontiguousarray(a.T), tensor.contiguous().");
+	if (fact->kind == LOOP_SUBNORMAL && of_array(finding->rows[0].callee))
+		finding_advise(
+			finding,
+			"Find out where the values decay to (they should end at 0), scale the data, "
+			"or set what is below 1e-300 (1e-37 for float32) to 0. In PyTorch: "
+			"torch.set_flush_denormal(True) in each thread; for NumPy a C extension "
+			"that sets FTZ and DAZ (_mm_setcsr(_mm_getcsr() | 0x8040)).");
 	if (fact->kind == LOOP_COPY && fact->detail == COPY_FILL)
 		finding_advise(finding,
 		               "Call memset() or std::fill() instead; drop volatile, which "
@@ -272,12 +285,41 @@ static enum measured measure_loop(const struct evidence *e, const struct rule *r
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	describe_loop(&fact, what, sizeof(what));
 	advise(&fact, finding);
+	if (fact.kind == LOOP_SUBNORMAL && fact.detail > 10)
+		finding->part = 1 - 10 / (double)fact.detail;
 	return finding_say(finding, "%s: %.0f %% of %s, most in a loop of %s that %s", rule->title,
 	                   finding->value, evidence_whole(e, finding, whole, sizeof(whole)), place,
 	                   what);
 }
 
 const struct rule rules_loops[] = {
+	{ .id = "CPU-SUBNORMAL",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "arithmetic on subnormal numbers",
+	  .formula =
+	          "CPU time in loops, and functions without one, in a fifth of whose samples or "
+	          "more a register of their floating-point operations held a subnormal number "
+	          "(below 2.2e-308 for double, 1.2e-38 for float), in threads that neither take "
+	          "them for zero nor set results to it, on a CPU that computes more slowly with "
+	          "them, as a share of the critical thread's time, or of all CPU time; looked at "
+	          "where the program's own timers sample it (--rung agent)",
+	  .why = "Many CPUs compute with subnormal numbers in microcode: some 150 cycles an "
+	         "operation instead of 4. They come from values that decay toward zero: filters, "
+	         "reverb, diffusion, momentum, products of probabilities.",
+	  .advice =
+	          "Set FTZ and DAZ in each thread (_mm_setcsr(_mm_getcsr() | 0x8040); -ffast-math "
+	          "at the link step does so for the main thread), set values below a small "
+	          "limit to 0, or scale the data (logarithms of probabilities).",
+	  .source = "our choice",
+	  .part = 0.9,
+	  .part_from = "what operations of these kinds take with such numbers on this CPU, as "
+	               "measured when the report is made",
+	  .measure = measure_loop,
+	  .doing = ACTIVITY_OF_LOOP(SUBNORMAL),
+	  .metrics = ON_CPU },
 	{ .id = "CPU-CHASE",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_INFO,

@@ -30,6 +30,8 @@ struct event_sample agent_sample(const struct record_sample *sample)
 		.by_fault = !is_in_call(sample),
 		.has_user = true,
 		.has_rbp = true,
+		.has_vectors = sample->head.flags & SAMPLE_VECTORS,
+		.subnormal = sample->subnormal,
 		.stack = stack,
 		.stack_bytes = sample->stack_bytes,
 		.syscall = -1,

@@ -110,10 +110,14 @@ void op_source_poll(struct op_source *s, uint64_t now_ns)
 // the samples from elsewhere see none.
 static bool take_sample(const struct record_sample *sample, struct event *event)
 {
-	if (!(sample->head.flags & (SAMPLE_KERNEL | SAMPLE_PYTHON)) ||
+	bool look = sample->kind == SAMPLE_LOOK && sample->head.flags & SAMPLE_VECTORS;
+
+	if ((!look && !(sample->head.flags & (SAMPLE_KERNEL | SAMPLE_PYTHON))) ||
 	    sample->head.flags & SAMPLE_NO_USER)
 		return false;
 	event->sample = agent_sample(sample);
+	if (look)
+		event->sample.kind = SAMPLE_LOOK;
 	return true;
 }
 

@@ -25,6 +25,8 @@ struct event_sample {
 	bool has_user;        /* regs and stack are there */
 	bool has_rbp;         /* false: only RSP, RIP and RDI are known (probes) */
 	uint64_t regs[DWARF_REGISTERS];
+	bool has_vectors;     /* SUBNORMAL is known */
+	uint32_t subnormal;   /* as in struct record_sample */
 	const uint8_t *stack; /* memory from regs[DWARF_RSP] up; may be unaligned */
 	uint32_t stack_bytes;
 	const uint64_t *kernel; /* kernel addresses, innermost first; may be unaligned */

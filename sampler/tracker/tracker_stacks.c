@@ -11,8 +11,9 @@
 #include <string.h>
 
 // Reads of the frames of a thread that runs, until all of them are there.
-#define READS_MAX 4
-#define LEFT_MAX  8
+#define READS_MAX   4
+#define LEFT_MAX    8
+#define LOOK_FRAMES 4 // the innermost is asked for: the last one may be a mark
 
 void tracker_give(struct tracker *t, const struct stack *stack)
 {
@@ -198,7 +199,7 @@ void tracker_give_short(struct tracker *t, const struct thread *thread, uint64_t
 // FRAMES[-1] is free, for the mark of kernel time.
 static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_ns,
                         const struct cpu_split *split, struct frame *frames, size_t count,
-                        uint32_t flags, uint32_t samples, const uint64_t *regs)
+                        uint32_t flags, uint32_t samples, const struct event_sample *known)
 {
 	struct frame unseen = mark_of(MARK_UNKNOWN);
 	struct stack stack = {
@@ -210,12 +211,14 @@ static void give_on_cpu(struct tracker *t, struct thread *thread, uint64_t time_
 		.flags = flags,
 		.count = (uint32_t)count,
 		.frames = frames,
-		.regs = regs,
+		.regs = known ? known->regs : NULL,
+		.subnormal = known && known->has_vectors ? &known->subnormal : NULL,
 	};
 
 	stack.flags &= ~(uint32_t)STACK_FAULTS;
 	tracker_give(t, &stack);
 	stack.regs = NULL;
+	stack.subnormal = NULL;
 	stack.samples = split->user_ns ? 0 : samples;
 	stack.flags &= ~(uint32_t)STACK_SPINS;
 	frames[-1] = mark_of(flags & STACK_FAULTS ? MARK_FAULT : MARK_KERNEL);
@@ -262,7 +265,7 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 	             !copy.sample.kernel_count;
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
 	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1,
-	            known ? copy.sample.regs : NULL);
+	            known ? &copy.sample : NULL);
 	// Time between two samples may belong to the one before.
 	if (t->off_cpu)
 		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);
@@ -301,6 +304,28 @@ static void on_probe(struct tracker *t, struct thread *thread, const struct even
 	tracker_give(t, &stack);
 }
 
+// What registers held, of a thread whose time is known from elsewhere.
+static void on_look(struct tracker *t, struct thread *thread, const struct event *event)
+{
+	struct frame *frames = t->stack + 1;
+	uint32_t flags = 0;
+
+	if (event->sample.in_kernel ||
+	    !tracker_unwind(t, thread, &event->sample, event->time_ns, frames, LOOK_FRAMES,
+	                    &flags) ||
+	    frames[0].kind != FRAME_EXACT)
+		return;
+	struct stack stack = {
+		.thread = thread->number,
+		.metric = METRIC_ON_CPU,
+		.time_ns = event->time_ns,
+		.count = 1,
+		.frames = frames,
+		.subnormal = &event->sample.subnormal,
+	};
+	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_STACK, .stack = &stack });
+}
+
 void tracker_on_sample(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = tracker_thread(t, event, event->sample.kind == SAMPLE_ON_CPU);
@@ -311,6 +336,8 @@ void tracker_on_sample(struct tracker *t, const struct event *event)
 		return;
 	if (event->sample.kind == SAMPLE_ON_CPU)
 		on_tick(t, thread, event);
+	else if (event->sample.kind == SAMPLE_LOOK)
+		on_look(t, thread, event);
 	else if (event->sample.kind == SAMPLE_PROBE)
 		on_probe(t, thread, event);
 	else if (t->off_cpu)

@@ -79,6 +79,7 @@ struct insn {
 	uint16_t vector_bytes; /* of the widest vector that it computes with, or moves; 0: none */
 	bool packed;           /* computes with more than one element at once */
 	bool scalar;           /* computes with one floating-point number */
+	uint8_t float_bytes;   /* of each number that MATH is about: 8 or 4 */
 	bool divides;          /* divides, or takes a root */
 	uint8_t divisor;       /* a register, of divisions of integers; or INSN_NO_REG */
 	bool waits;            /* pause, and its like */

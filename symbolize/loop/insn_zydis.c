@@ -193,6 +193,7 @@ static void take_math(const struct decoded *d, struct insn *out)
 			continue;
 		out->math = (uint8_t)table[i].math;
 		out->divides = table[i].divides;
+		out->float_bytes = suffix[1] == 'd' ? 8 : 4;
 		out->scalar = one;
 		out->packed = many;
 		if (table[i].math == INSN_MATH_FUSED)

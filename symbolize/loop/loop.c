@@ -251,7 +251,7 @@ static bool add_candidate(struct finder *f, uint32_t header, uint32_t jump)
 	if (!array_reserve(&f->candidates, &f->candidate_capacity, f->candidate_count + 1))
 		return false;
 	f->candidates[f->candidate_count++] =
-		(struct candidate){ header, jump, 0, 0, { { 0 }, 0 } };
+		(struct candidate){ header, jump, 0, 0, { { 0 }, 0, 0 } };
 	return true;
 }
 
@@ -389,6 +389,7 @@ static bool judge_all(struct finder *f, struct bytes code)
 		// Where control falls into the header, the test stands there.
 		const struct insn *jump = &f->graph.insns[c->jump];
 		bool falls = jump->flow != INSN_JUMP && jump->flow != INSN_BRANCH;
+		c->found.begin = f->graph.insns[c->header].at;
 		c->found.jump = f->graph.insns[falls ? c->header : c->jump].at;
 		note_inner(f, i);
 		if (c->ns && c->count <= LOOP_INSNS_MAX && !has_inner_loop(f, c) && is_whole(f, c))

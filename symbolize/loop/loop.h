@@ -26,7 +26,8 @@ struct loop_sample {
 
 struct loop_found {
 	struct loop_fact fact; /* without the line and the file */
-	uint32_t jump;         /* offset of the jump back */
+	uint32_t begin;        /* offset of its first instruction */
+	uint32_t jump;         /* and of the jump back; 0: it is in no loop */
 };
 
 /*

@@ -9,9 +9,11 @@
 #define MEASURED UINT32_C(2) /* a bit of a stride's detail, as text */
 
 static const char *const names[LOOP_KINDS] = {
-	[LOOP_WAIT] = "wait",     [LOOP_CHASE] = "chase",   [LOOP_DIVIDE] = "divide",
-	[LOOP_STRIDE] = "stride", [LOOP_SEARCH] = "search", [LOOP_COPY] = "copy",
-	[LOOP_SUM] = "sum",       [LOOP_SCALAR] = "scalar", [LOOP_NARROW] = "narrow",
+	[LOOP_WAIT] = "wait",     [LOOP_CHASE] = "chase",
+	[LOOP_DIVIDE] = "divide", [LOOP_STRIDE] = "stride",
+	[LOOP_SEARCH] = "search", [LOOP_COPY] = "copy",
+	[LOOP_SUM] = "sum",       [LOOP_SCALAR] = "scalar",
+	[LOOP_NARROW] = "narrow", [LOOP_SUBNORMAL] = "subnormal",
 };
 
 const char *loop_kind_name(enum loop_kind kind)

@@ -27,6 +27,8 @@ enum loop_kind {
 	LOOP_SCALAR, /* computes with one element at a time, though the next ones are beside it;
 	                DETAIL: 1: of floating point */
 	LOOP_NARROW, /* computes with vectors of BYTES, on a CPU with those of DETAIL */
+	LOOP_SUBNORMAL, /* computes with subnormal numbers at BYTES percent of its samples, which
+	                   makes operations of its kinds take DETAIL / 10 times as long */
 	LOOP_KINDS
 };
 

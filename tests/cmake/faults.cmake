@@ -41,6 +41,11 @@ if(TARGET Zydis)
     fault_program(${name} ${name}.c)
     fault(${name} ${name}.c fault_${name})
   endforeach()
+  # The fault is seen where the program's own ticks sample it.
+  fault_program(subnormal subnormal.c)
+  e2e(e2e_subnormals subnormals)
+  set_property(TEST e2e_subnormals APPEND PROPERTY ENVIRONMENT
+    "SUBNORMAL=$<TARGET_FILE:fault_subnormal>")
   e2e(e2e_loops loops)
   set_property(TEST e2e_loops APPEND PROPERTY ENVIRONMENT "LOOP=$<TARGET_FILE:fault_strided>")
 endif()

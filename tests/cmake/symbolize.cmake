@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols
-        function_start go_table jit_compiler jit_map jitdump line_program loop loop_fact names_cache symbolizer)
+        function_start go_table jit_compiler jit_map jitdump line_program loop loop_fact names_cache subnormal symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
 unit(section_cache LIBS symbolize PkgConfig::ZLIB)

@@ -114,6 +114,49 @@ Test(agent_sample, registers_and_stack_are_those_of_the_interrupted_function)
 	cr_expect(eq(u64, found, UINT64_C(0x1122334455667788)));
 }
 
+#ifdef __x86_64__
+// A subnormal number in a register: MXCSR says whether the thread has computed with such.
+static uint32_t look_at_subnormal(uint32_t mxcsr)
+{
+	static const uint64_t subnormal = 12345;
+	uint32_t before = __builtin_ia32_stmxcsr();
+	struct ring ring;
+
+	at_signal.stack_bytes = 1024;
+	__builtin_ia32_ldmxcsr(mxcsr);
+	__asm__ volatile("movq %0, %%xmm15" : : "m"(subnormal) : "xmm15");
+	agent_signal_raise(take);
+	__builtin_ia32_ldmxcsr(before);
+	cr_assert(at_signal.written);
+	const struct record_sample *sample = written(&ring);
+	uint32_t found = sample->subnormal;
+	cr_expect(sample->head.flags & SAMPLE_VECTORS);
+	ring_advance(&ring);
+	return found;
+}
+
+Test(agent_sample, subnormal_numbers_count_where_the_thread_has_computed_with_them)
+{
+	static const struct {
+		const char *name;
+		uint32_t mxcsr;
+		bool found;
+	} table[] = {
+		{ "no such number was computed with", 0x1f80, false },
+		{ "an operand was one", 0x1f82, true },
+		{ "a result was one", 0x1f90, true },
+		{ "operands are taken for zero, results are not", 0x1fd0, true },
+		{ "they cost nothing: FTZ and DAZ", 0x9fd2, false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		uint32_t found = look_at_subnormal(table[i].mxcsr);
+		cr_expect_eq(found >> 15 & 1, table[i].found, "%s: %x", table[i].name, found);
+		cr_expect_eq(found >> 31, table[i].found, "%s: %x", table[i].name, found);
+	}
+}
+#endif
+
 Test(agent_sample, no_more_stack_is_copied_than_asked_for_or_than_there_is)
 {
 	struct ring ring;

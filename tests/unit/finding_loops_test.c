@@ -27,6 +27,7 @@ Test(finding_loops, each_kind_has_its_rule)
 		{ { "CPU-SCALAR", METRIC_ON_CPU, HOT, 20 }, "scalar 0 1 20 a.c" },
 		{ { "CPU-NARROW", METRIC_ON_CPU, HOT, 20 }, "narrow 16 32 20 a.c" },
 		{ { "CPU-SPIN", METRIC_ON_CPU, HOT, 20 }, "wait 0 0 20 a.c" },
+		{ { "CPU-SUBNORMAL", METRIC_ON_CPU, HOT, 20 }, "subnormal 80 100 20 a.c" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

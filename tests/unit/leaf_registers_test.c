@@ -8,7 +8,7 @@ static void add(struct leaf_registers *l, uint32_t module, uint64_t address, uin
 {
 	const uint64_t regs[DWARF_REGISTERS] = { [DWARF_RDX] = rdx, [DWARF_RSI] = 6 };
 
-	leaf_registers_add(l, module, address, regs);
+	leaf_registers_add(l, module, address, regs, NULL);
 }
 
 Test(leaf_registers, they_are_kept_by_address_as_instructions_number_them)

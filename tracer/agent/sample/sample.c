@@ -102,6 +102,8 @@ static void fill(struct record_sample *sample, uint64_t cpu_ns, uint64_t weight_
 	sample->kernel_count = 0;
 	sample->stack_bytes = 0;
 	sample->syscall = -1;
+	sample->subnormal = 0;
+	sample->reserved = 0;
 }
 
 bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
@@ -125,6 +127,8 @@ bool sample_write(struct rings *rings, struct lane *lane, const void *context, u
 	sample->head.flags = flags;
 	fill(sample, cpu_ns, weight_ns);
 	context_registers(context, sample->regs);
+	if (context_subnormal(context, &sample->subnormal))
+		sample->head.flags |= SAMPLE_VECTORS;
 	sample->stack_bytes =
 		(uint32_t)copy_stack(sample + 1, lane, context, sp, size - sizeof(*sample));
 	size = record_align(sizeof(*sample) + sample->stack_bytes);
@@ -134,4 +138,24 @@ bool sample_write(struct rings *rings, struct lane *lane, const void *context, u
 	}
 	lane_commit(lane, &sample->head, size + chain_bytes);
 	return true;
+}
+
+void sample_write_look(struct rings *rings, struct lane *lane, const void *context)
+{
+	uint32_t subnormal;
+
+	// Until a thread has computed with such numbers, there is nothing to write.
+	if (!context_computes_subnormal(context) || !context_subnormal(context, &subnormal))
+		return;
+	struct record_sample *sample = (struct record_sample *)lane_reserve(
+		lane, rings->by_populate, record_align(sizeof(*sample)));
+	if (!sample)
+		return;
+	head(&sample->head, RECORD_SAMPLE, rings, lane);
+	fill(sample, 0, 0);
+	sample->head.flags = SAMPLE_VECTORS;
+	sample->kind = SAMPLE_LOOK;
+	sample->subnormal = subnormal;
+	context_registers(context, sample->regs);
+	lane_commit(lane, &sample->head, record_align(sizeof(*sample)));
 }

@@ -28,3 +28,9 @@ size_t sample_copy_stack(void *to, const struct lane *lane, uintptr_t sp, size_t
 bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,
                   uint64_t cpu_ns, uint64_t weight_ns, uint16_t flags,
                   const struct python_chain *python);
+
+/*
+ * The registers alone, of a thread that others sample: where it has computed with subnormal
+ * numbers. Nothing otherwise, or if the ring is full.
+ */
+void sample_write_look(struct rings *rings, struct lane *lane, const void *context);

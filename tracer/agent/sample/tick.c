@@ -73,6 +73,7 @@ void tick_by_timer(struct agent *a, struct lane *lane, const void *context, uint
 	uint64_t kernel = kernel_ns(lane);
 
 	if (kernel_only && !kernel) {
+		sample_write_look(&a->rings, lane, context);
 		lane->late = false;
 		return;
 	}
