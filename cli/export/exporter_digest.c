@@ -159,6 +159,12 @@ static void put_cause_json(struct digest *d, const struct finding *finding)
 		json_put_number(j, "costs_at_most_s", (double)finding->saving_ns / NS_PER_SEC);
 	if (finding->saving_margin_ns)
 		json_put_number(j, "margin_s", (double)finding->saving_margin_ns / NS_PER_SEC);
+	if (brief_has_price(finding)) {
+		json_open(j, "change_saves_s", '[');
+		json_put_number(j, NULL, (double)finding->saving_low_ns / NS_PER_SEC);
+		json_put_number(j, NULL, (double)finding->saving_high_ns / NS_PER_SEC);
+		json_close(j);
+	}
 	if (finding->share > 0) {
 		json_put_number(j, "share", finding->share);
 		json_put_text(j, "share_of", brief_whole(finding));
@@ -178,15 +184,17 @@ static void put_cause_json(struct digest *d, const struct finding *finding)
 
 static void put_cause_text(struct digest *d, const struct finding *finding, size_t number)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], price[80];
 
 	fprintf(d->out, "\n%zu. %s (%s)", number, finding->rule->id, brief_level(finding));
 	if (finding->saving_ns)
-		fprintf(d->out, ", costs at most %s", format_duration(finding->saving_ns).text);
+		fprintf(d->out, ", costs %s", format_duration(finding->saving_ns).text);
 	if (finding->saving_margin_ns)
 		fprintf(d->out, " \u00b1%s", format_duration(finding->saving_margin_ns).text);
 	if (finding->share > 0)
 		fprintf(d->out, ", %.0f %% of %s", 100 * finding->share, brief_whole(finding));
+	if (brief_has_price(finding))
+		fprintf(d->out, ", a change there %s", brief_price(finding, price, sizeof(price)));
 	if (finding->function)
 		fprintf(d->out, ", in %s", say(d, finding->function));
 	if (finding->file) {

@@ -253,14 +253,18 @@ static void put_place(const struct brief *b, const struct finding *finding, FILE
 
 static void put_finding(const struct brief *b, const struct finding *finding, FILE *out)
 {
+	char price[80];
+
 	fprintf(out, "- **%s** (%s)", finding->rule->id, brief_level(finding));
 	if (finding->saving_ns)
-		fprintf(out, ", costs %s%s%s at most", format_duration(finding->saving_ns).text,
+		fprintf(out, ", costs %s%s%s", format_duration(finding->saving_ns).text,
 		        finding->saving_margin_ns ? " \u00b1" : "",
 		        finding->saving_margin_ns ? format_duration(finding->saving_margin_ns).text
 		                                  : "");
 	if (finding->share > 0)
 		fprintf(out, ", %.0f %% of %s", 100 * finding->share, brief_whole(finding));
+	if (brief_has_price(finding))
+		fprintf(out, ", a change there %s", brief_price(finding, price, sizeof(price)));
 	put_place(b, finding, out);
 	fputs(": ", out);
 	markdown_put_text(out, finding->fact, sizeof(finding->fact));

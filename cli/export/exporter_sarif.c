@@ -240,6 +240,12 @@ static void put_price(struct json *j, const struct finding *finding)
 		json_put_number(j, "seconds", (double)finding->saving_ns / NS_PER_SEC);
 	if (finding->saving_margin_ns)
 		put_interval(j, (double)finding->saving_ns, (double)finding->saving_margin_ns);
+	if (brief_has_price(finding)) {
+		json_open(j, "changeSaves", '[');
+		json_put_number(j, NULL, (double)finding->saving_low_ns / NS_PER_SEC);
+		json_put_number(j, NULL, (double)finding->saving_high_ns / NS_PER_SEC);
+		json_close(j);
+	}
 	if (finding->share > 0) {
 		json_put_number(j, "share", finding->share);
 		json_put_text(j, "shareOf", brief_whole(finding));
@@ -262,11 +268,14 @@ static void put_fingerprints(struct json *j, const struct run *run, const struct
 // What costs, why it does, what to do.
 static void put_words(struct json *j, const struct finding *finding)
 {
-	char fact[TEXT_BYTES], advice[TEXT_BYTES], price[64] = "", text[3 * TEXT_BYTES];
+	char fact[TEXT_BYTES], advice[TEXT_BYTES], price[160] = "", saves[80], text[3 * TEXT_BYTES];
 
 	if (finding->saving_ns)
-		snprintf(price, sizeof(price), " It costs %s at most.",
+		snprintf(price, sizeof(price), " It costs %s.",
 		         format_duration(finding->saving_ns).text);
+	if (brief_has_price(finding))
+		snprintf(price + strlen(price), sizeof(price) - strlen(price),
+		         " A change there %s.", brief_price(finding, saves, sizeof(saves)));
 	brief_line(finding->fact, fact, sizeof(fact));
 	if (*fact >= 'a' && *fact <= 'z')
 		*fact -= 'a' - 'A';

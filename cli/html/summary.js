@@ -84,12 +84,21 @@ const findings = {
       el('span', { class: 'id' }, `${number ? `${number}. ` : ''}${finding.id}`),
       finding.saving_ns ? el('span', { class: 'saving' }, duration(finding.saving_ns)) : null,
       el('span', {}, finding.title),
-      placeLink(place));
+      placeLink(place),
+      this.saves(finding));
     const evidence = finding.evidence.map((row) => this.evidence(row));
     return el('li', { class: `finding ${finding.severity}` }, head,
       el('p', {}, `${finding.fact}.`),
       evidence.length ? el('ul', {}, ...evidence) : null,
       el('p', {}, el('strong', {}, 'Do: '), finding.advice || ''));
+  },
+
+  // What a change at the place saves, where it is known from where to where.
+  saves(finding) {
+    if (!finding.function || !finding.saving_high_ns) return null;
+    const high = duration(finding.saving_high_ns), low = duration(finding.saving_low_ns || 0);
+    const range = finding.saving_low_ns && low !== high ? `${low} to ${high}` : `at most ${high}`;
+    return el('span', { class: 'range' }, `a change there saves ${range}`);
   },
 
   evidence(row) {

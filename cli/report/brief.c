@@ -47,6 +47,24 @@ const char *brief_level(const struct finding *finding)
 	return levels[finding->severity];
 }
 
+// What more CPUs could give is no change at a place.
+bool brief_has_price(const struct finding *finding)
+{
+	return finding->function && finding->saving_high_ns && !finding->rule->potential;
+}
+
+const char *brief_price(const struct finding *finding, char *buffer, size_t size)
+{
+	struct short_text low = format_duration(finding->saving_low_ns);
+	struct short_text high = format_duration(finding->saving_high_ns);
+
+	if (finding->saving_low_ns && strcmp(low.text, high.text) != 0)
+		snprintf(buffer, size, "saves %s to %s", low.text, high.text);
+	else
+		snprintf(buffer, size, "saves at most %s", high.text);
+	return buffer;
+}
+
 const char *brief_whole(const struct finding *finding)
 {
 	return finding->of_cpu ? "CPU time" : "wall time";

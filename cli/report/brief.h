@@ -39,6 +39,12 @@ static inline void brief_at_scope_end(struct brief *b)
 /* As other programs call it: "error", "warning", "note". */
 const char *brief_level(const struct finding *finding);
 
+/* Whether FINDING says what a change at its place saves: saving_low_ns to saving_high_ns. */
+bool brief_has_price(const struct finding *finding);
+
+/* "saves 390 ms to 0.93 s", "saves at most 0.93 s"; only where it says that. BUFFER. */
+const char *brief_price(const struct finding *finding, char *buffer, size_t size);
+
 /* What a share of FINDING is a share of: "wall time", "CPU time". */
 const char *brief_whole(const struct finding *finding);
 

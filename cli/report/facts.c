@@ -3,8 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/secret.h"
 #include "base/rank.h"
+#include "base/secret.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/provider.h"
-#include "cli/common_options.h"
 #include "base/rank.h"
+#include "cli/common_options.h"
 #include "merge/record/traced.h"
 
 #include <string.h>

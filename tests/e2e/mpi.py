@@ -149,11 +149,11 @@ class OneProfile(Mpi):
             if 2 * by.get("planted_work", 0) > sum(by.values()) and facts:
                 break
         self.assertGreater(2 * by.get("planted_work", 0), sum(by.values()), waits)
-        self.assertIn("for rank 2, which is in planted_work (app.c:", facts[0])
+        self.assertIn("for rank 2, which is in planted_work (straggler.c:", facts[0])
         self.assertIn("rank 2", told["verdict"]["sentence"])
         titles = self.verb("report", "--by", "process", result.profile).stdout.decode()
         for rank in range(3):
-            self.assertIn(f"app [rank {rank}]", titles)
+            self.assertIn(f"straggler [rank {rank}]", titles)
 
 
 class Ranks(Mpi):

@@ -134,6 +134,8 @@ class Sarif(Summaries):
         self.assertEqual(result["level"], "warning")
         self.assertAlmostEqual(result["properties"]["seconds"], 0.4, delta=0.3)
         self.assertGreater(result["properties"]["share"], 0.1)
+        low, high = result["properties"]["changeSaves"]
+        self.assertTrue(0 < low <= result["properties"]["seconds"] <= high, result)
         self.assertEqual(result["properties"]["unit"], "percent")
         rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
         for words in (rule["fullDescription"]["text"], "costs"):
@@ -224,8 +226,8 @@ class Markdown(Summaries):
         self.assertTrue(text.startswith("### bottleneck: "))
         self.assertEqual(html.unescape(re.sub(r"\\(.)", r"\1", text.splitlines()[0])),
                          "### bottleneck: " + report["verdict"]["sentence"])
-        self.assertRegex(text, r"(?m)^- \*\*IO-SLEEP\*\* \(warning\), costs \d+ ms( ±[\d.]+ [mµ]?s)? at most, \d+ % of wall"
-                               r" time at <code>nap</code>, <code>nap\.py:5</code>: ")
+        self.assertRegex(text, r"(?m)^- \*\*IO-SLEEP\*\* \(warning\), costs \d+ ms( ±[\d.]+ [mµ]?s)?, \d+ % of wall"
+                               r" time, a change there saves (\d+ ms to|at most) \d+ ms at <code>nap</code>, <code>nap\.py:5</code>: ")
         table = text[text.index("#### Hotspots"):]
         self.assertRegex(table, r"(?m)^\| ---: \|")
         self.assertIn("<code>nap.py:5</code>", table)
@@ -308,8 +310,8 @@ class Digest(Summaries):
     def test_causes_lines_and_commands(self):
         profile = self.nap()
         text = self.text(profile)
-        self.assertRegex(text, r"(?m)^1\. IO-SLEEP \(warning\), costs at most \d+ ms( ±[\d.]+ [mµ]?s)?, \d+ % of wall"
-                               r" time, in nap, nap\.py:5$")
+        self.assertRegex(text, r"(?m)^1\. IO-SLEEP \(warning\), costs \d+ ms( ±[\d.]+ [mµ]?s)?, \d+ % of wall"
+                               r" time, a change there saves (\d+ ms to|at most) \d+ ms, in nap, nap\.py:5$")
         self.assertRegex(text, r"(?m)^    4\| def nap\(\):\n  > 5\|     time\.sleep\(0\.4\)\n    6\| ")
         self.assertRegex(text, r"(?m)^nap\.py:5 \d+ ms, [\d.]+ ±[\d.]+ %$")
         self.assertIn("how far to trust this", text)
@@ -326,6 +328,8 @@ class Digest(Summaries):
         self.assertEqual((cause["id"], cause["file"], cause["line"], cause["function"]),
                          ("IO-SLEEP", "nap.py", 5, "nap"))
         self.assertAlmostEqual(cause["costs_at_most_s"], 0.4, delta=0.3)
+        low, high = cause["change_saves_s"]
+        self.assertTrue(0 < low <= cause["costs_at_most_s"] <= high, cause)
         line = next(line for line in document["lines"] if line["file"] == "nap.py")
         source = line["source"]
         self.assertEqual(source["lines"][line["line"] - source["first_line"]].strip(),
