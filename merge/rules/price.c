@@ -12,9 +12,11 @@
 #include "merge/query/query.h"
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
+#include "merge/rules/noise.h"
 #include "merge/scope/scope.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +194,17 @@ static uint64_t of_threads(const struct sums *threads, uint64_t run)
 	return part < within ? part : within;
 }
 
+// Two runs beside each other, before and after a change, differ by themselves, too: half of the 95
+// % interval of what that makes of the part REST_NS that stays.
+static uint64_t noise_ns(const struct profile *p, uint64_t rest_ns)
+{
+	struct totals totals;
+
+	query_totals(p, &totals);
+	double own = noise_of_run(profile_run(p), &totals).own;
+	return ns_whole(1.96 * sqrt(2) * own * (double)rest_ns);
+}
+
 // Of what the end of the run waited for; where that is not known, of the critical thread.
 static int add_up_wall(const struct profile *p, const struct query *query,
                        const struct wall_account *wall, const bool *within, struct sums *sums,
@@ -230,6 +243,7 @@ int price_find(const struct profile *p, const struct query *query, const struct 
 	whole += query_sampling_margin(p, whole, account.all_ns ? account.all_ns : run);
 	uint64_t shown = symptom_ns + margin_ns, high = whole > shown ? whole : shown;
 	high += waits->wall_unknown_ns;
+	high += high < run ? noise_ns(p, run - high) : 0;
 	price->low_ns = symptom_ns > margin_ns ? symptom_ns - margin_ns : 0;
 	price->high_ns = high < run ? high : run > symptom_ns ? run : symptom_ns;
 	return 0;

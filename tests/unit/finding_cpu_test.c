@@ -622,7 +622,7 @@ Test(finding_cpu, the_range_of_a_price_has_the_planted_truth)
 		widest = high - low > widest ? high - low : widest;
 	}
 	cr_expect(within >= runs * 90 / 100 && within < runs, "%u of %u", within, runs);
-	cr_expect(widest < 70 * MS, "%" PRIu64, widest / MS);
+	cr_expect(widest < 85 * MS, "%" PRIu64, widest / MS); // 13 of them as runs differ
 }
 
 Test(finding_cpu, a_stage_that_the_others_wait_for)
@@ -709,9 +709,9 @@ Test(finding_cpu, a_part_that_is_not_divided_among_threads)
 	// An idle CPU takes over half of it at best, and none if it cannot be divided.
 	cr_expect_float_eq((double)finding->saving_ns / MS, 600, 15);
 	cr_expect_eq(finding->saving_low_ns, 0);
-	// Less work there saves all of it, for which samples stand.
+	// Less work there saves all of it, as far as samples and other runs tell.
 	cr_expect_geq(finding->saving_high_ns, 1200 * MS);
-	cr_expect_leq(finding->saving_high_ns, 1320 * MS, "%" PRIu64, finding->saving_high_ns / MS);
+	cr_expect_leq(finding->saving_high_ns, 1400 * MS, "%" PRIu64, finding->saving_high_ns / MS);
 	cleanup(findings) struct findings *shorter = hold(HELD_JOIN, 800); // 27 %
 	cr_expect_null(finding_of(shorter, "CPU-ALONE"));
 	cleanup(findings) struct findings *stage = hold(HELD_CONDITION, 1200);
