@@ -14,22 +14,21 @@
 
 #define MAX 32
 
-static struct {
-	pid_t owner; // atomic; 0: free
-	char path[PATH_MAX];
-} all[MAX];
+// Apart from the paths: to look for one's own touches one page.
+static pid_t owners[MAX]; // atomic; 0: free
+static char paths[MAX][PATH_MAX];
 
 bool temporary_add(const char *path)
 {
 	pid_t self = getpid();
 
-	if (strlen(path) >= sizeof(all[0].path))
+	if (strlen(path) >= sizeof(paths[0]))
 		return false;
 	for (int i = 0; i < MAX; i++) {
-		if (__atomic_load_n(&all[i].owner, __ATOMIC_RELAXED) == self)
+		if (__atomic_load_n(&owners[i], __ATOMIC_RELAXED) == self)
 			continue;
-		strcpy(all[i].path, path);
-		__atomic_store_n(&all[i].owner, self, __ATOMIC_RELEASE);
+		strcpy(paths[i], path);
+		__atomic_store_n(&owners[i], self, __ATOMIC_RELEASE);
 		return true;
 	}
 	return false;
@@ -40,8 +39,8 @@ void temporary_forget(const char *path)
 	pid_t self = getpid();
 
 	for (int i = 0; i < MAX; i++)
-		if (all[i].owner == self && strcmp(all[i].path, path) == 0)
-			__atomic_store_n(&all[i].owner, 0, __ATOMIC_RELEASE);
+		if (owners[i] == self && strcmp(paths[i], path) == 0)
+			__atomic_store_n(&owners[i], 0, __ATOMIC_RELEASE);
 }
 
 // As the kernel has it: opendir() allocates, which a handler may not.
@@ -85,10 +84,10 @@ void temporary_remove_all(void)
 	pid_t self = getpid();
 
 	for (int i = 0; i < MAX; i++) {
-		if (__atomic_load_n(&all[i].owner, __ATOMIC_ACQUIRE) != self)
+		if (__atomic_load_n(&owners[i], __ATOMIC_ACQUIRE) != self)
 			continue;
-		remove_one(all[i].path);
-		__atomic_store_n(&all[i].owner, 0, __ATOMIC_RELAXED);
+		remove_one(paths[i]);
+		__atomic_store_n(&owners[i], 0, __ATOMIC_RELAXED);
 	}
 	errno = error;
 }

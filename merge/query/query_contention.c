@@ -26,7 +26,8 @@ struct demand {
 	double on_cpu_rate, ready_rate; // intervals that go on through the next bins
 };
 
-static struct demand *add_up(const struct profile *p)
+// Of the first END bins; those behind them stay 0: in a short run nearly all.
+static struct demand *add_up(const struct profile *p, uint32_t end)
 {
 	const struct cells *cells = profile_cells(p);
 	struct demand *bins = calloc(CELLS_BINS + 1, sizeof(*bins)), open = { 0 };
@@ -46,7 +47,7 @@ static struct demand *add_up(const struct profile *p)
 		}
 	}
 	// As cells_between() has it: an interval's rate counts from the bin on where it begins.
-	for (uint32_t i = 0; i < CELLS_BINS; i++) {
+	for (uint32_t i = 0; i < end; i++) {
 		open.on_cpu_rate += bins[i].on_cpu_rate;
 		open.ready_rate += bins[i].ready_rate;
 		bins[i].on_cpu_ns += open.on_cpu_rate * (double)cells->width_ns;
@@ -144,10 +145,15 @@ static struct stretch whole(const struct run *run, uint64_t from_ns, uint64_t to
 	};
 }
 
+static uint32_t end_of(const struct window *window)
+{
+	return window->end_bin < CELLS_BINS ? window->end_bin : CELLS_BINS;
+}
+
 static void take_bins(const struct profile *p, const struct demand *bins, uint32_t *bin,
                       const struct window *window, uint64_t until_ns, struct stretch *s)
 {
-	uint32_t end = window->end_bin < CELLS_BINS ? window->end_bin : CELLS_BINS;
+	uint32_t end = end_of(window);
 
 	for (; *bin < end && window_bin_start(p, *bin) < until_ns; ++*bin) {
 		s->on_cpu_ns += bins[*bin].on_cpu_ns;
@@ -213,14 +219,15 @@ static int judge_all(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 {
 	const struct run *run = profile_run(p);
 	uint64_t run_ns = profile_run_ns(p), end_ns = to_ns && to_ns < run_ns ? to_ns : run_ns;
+	struct window window = window_of(p, from_ns, to_ns);
 	uint64_t begin_ns = 0;
 
-	cleanup_free struct demand *bins = add_up(p);
+	cleanup_free struct demand *bins = add_up(p, end_of(&window));
 	cleanup_free struct contention *table = malloc(sizeof(*table));
 	if (!bins || !table)
 		return error_set(err, ENOMEM, "could not tell who had the CPUs");
 	struct judging j = { .profile = p,
-		             .window = window_of(p, from_ns, to_ns),
+		             .window = window,
 		             .bins = bins,
 		             .outnumbered = profile_threads(p)->threads_seen > run->cpus,
 		             .answer = answer,
