@@ -216,6 +216,7 @@ struct section *section_wall(struct report *r, struct error *err)
 	struct owner *owners = report_take(r, (rows->count + 1) * sizeof(*owners));
 	size_t count = 0;
 	uint64_t contention = 0, sampled = 0;
+	double weight_ns = query_sampling_weight(r->profile);
 	s->all = s->unit_ns = rows->all;
 	SECTION_COLUMNS(s, owner_columns);
 	for (size_t i = 0; i < rows->count; i++)
@@ -233,8 +234,8 @@ struct section *section_wall(struct report *r, struct error *err)
 				                .line = (uint32_t)row->line,
 				                .why = why_of(r, row, waits),
 				                .ns = row->self - ready,
-				                .margin_ns = query_sampling_margin(
-							r->profile, sampled_of(r, row), sampled) };
+				                .margin_ns = query_weighted_margin(
+							weight_ns, sampled_of(r, row), sampled) };
 	}
 	if (owners && contention && why_contention(r, contention, &owners[count], err) < 0)
 		return NULL;

@@ -243,6 +243,12 @@ struct called_rows *query_called(const struct profile *p, const struct query *qu
                                  enum called_sort sort, struct error *err)
 {
 	const struct call_counts *c = profile_call_counts(p);
+	cleanup(called_rows) struct called_rows *rows = calloc(1, sizeof(*rows));
+
+	if (!rows)
+		return no_memory(err);
+	if (!c->count)
+		return steal(rows); // no need to look at all samples
 	cleanup(stacks) struct stacks *stacks = query_stacks(p, query, STACKS_BY_LINE, err);
 	cleanup(timing) struct timing t = { .profile = p, .counts = c, .stacks = stacks };
 	cleanup_free struct ranked *ranked = calloc((size_t)c->count + 1, sizeof(*ranked));
@@ -250,8 +256,7 @@ struct called_rows *query_called(const struct profile *p, const struct query *qu
 
 	if (!stacks || take_times(&t, err) < 0)
 		return NULL;
-	cleanup(called_rows) struct called_rows *rows = calloc(1, sizeof(*rows));
-	if (!rows || !ranked || !places)
+	if (!ranked || !places)
 		return no_memory(err);
 	rows->rows = calloc((size_t)c->count + 1, sizeof(*rows->rows));
 	rows->edges = calloc((size_t)c->edge_count + 1, sizeof(*rows->edges));

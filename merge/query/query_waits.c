@@ -609,9 +609,11 @@ static bool same_resource(const struct wait_row *a, const struct wait_row *b)
 static void bound_rows(const struct profile *p, const uint64_t unknown[METRIC_COUNT],
                        struct wait_rows *rows)
 {
+	double weight_ns = query_sampling_weight(p);
+
 	for (size_t i = 0; i < rows->count; i++) {
 		struct wait_row *row = &rows->rows[i];
-		uint64_t margin = query_sampling_margin(p, row->wall_ns, rows->wall_ns);
+		uint64_t margin = query_weighted_margin(weight_ns, row->wall_ns, rows->wall_ns);
 		uint64_t more = 0;
 		for (size_t k = 0; k < rows->count && row->holder.threads; k++)
 			more += !rows->rows[k].holder.threads && same_resource(row, &rows->rows[k])

@@ -27,19 +27,31 @@ uint64_t query_wall_ns(const struct profile *p)
 	return ns;
 }
 
-uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t all_ns)
+double query_sampling_weight(const struct profile *p)
 {
-	struct totals totals;
+	const struct cells *cells = profile_cells(p);
+	uint64_t samples = profile_run(p)->samples, ns = 0;
 
-	query_totals(p, &totals);
-	if (!all_ns || !ns || !totals.on_cpu_ns || !profile_run(p)->samples)
+	for (uint32_t i = 0; samples && i < cells->count; i++)
+		if (!metric_is_off_cpu(cells->cells[i].metric))
+			ns += cells_whole(cells, &cells->cells[i]);
+	return samples ? (double)ns / (double)samples : 0;
+}
+
+uint64_t query_weighted_margin(double weight_ns, uint64_t ns, uint64_t all_ns)
+{
+	if (!all_ns || !ns || weight_ns <= 0)
 		return 0;
-	double weight_ns = (double)totals.on_cpu_ns / (double)profile_run(p)->samples;
 	double samples = (double)all_ns / weight_ns;
 	double share = ns < all_ns ? (double)ns / (double)all_ns : 1;
 	uint64_t count = samples < 1 ? 1 : (uint64_t)samples;
 	double half_ns = statistics_wilson(share, count).half * (double)all_ns;
 	return ns_whole(half_ns);
+}
+
+uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t all_ns)
+{
+	return query_weighted_margin(query_sampling_weight(p), ns, all_ns);
 }
 
 bool query_wall_rank(const struct profile *p, struct wall_rank *rank)

@@ -67,6 +67,11 @@ struct rows *query_wall_owners(const struct profile *p, const struct query *quer
  */
 uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t all_ns);
 
+/* The same of many parts: the mean weight of a sample in ns, 0 without samples, is asked for once,
+   as it takes all cells to know it. */
+double query_sampling_weight(const struct profile *p);
+uint64_t query_weighted_margin(double weight_ns, uint64_t ns, uint64_t all_ns);
+
 /* The wall time of the whole run: of the first thread, and what stood for it while it waited.
    0: it is not known. */
 uint64_t query_wall_ns(const struct profile *p);

@@ -750,9 +750,15 @@ int query_wall_account(const struct profile *p, const struct query *query,
 	return 0;
 }
 
-uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t all_ns)
+double query_sampling_weight(const struct profile *p)
 {
 	(void)p;
+	return 1;
+}
+
+uint64_t query_weighted_margin(double weight_ns, uint64_t ns, uint64_t all_ns)
+{
+	(void)weight_ns;
 	(void)all_ns;
 	return ns / 20;
 }
@@ -764,6 +770,11 @@ int price_find(const struct profile *p, const struct query *query, const struct 
 	if (p->whole_place_ns)
 		*price = (struct price){ symptom_ns - margin_ns, p->whole_place_ns };
 	return 0;
+}
+
+uint64_t query_sampling_margin(const struct profile *p, uint64_t ns, uint64_t all_ns)
+{
+	return query_weighted_margin(query_sampling_weight(p), ns, all_ns);
 }
 
 bool query_nameless_loop(const struct profile *p, const char *module, struct nameless_loop *loop)
