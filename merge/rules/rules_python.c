@@ -181,6 +181,11 @@ static void advise_unblocking(const char *library, struct finding *finding)
 		  "Move the call out of the loop: await trio.to_thread.run_sync(call, ...); or use "
 		  "its awaitable version (trio.sleep(), trio.open_tcp_stream(), a client library "
 		  "for trio). Break long loops with await trio.lowlevel.checkpoint()." },
+		{ "gevent",
+		  "Move the call out of the loop: gevent.get_hub().threadpool.apply(call, ...); or "
+		  "use its cooperative version, which gevent.monkey.patch_all() makes of the "
+		  "standard library's calls if it comes before all other imports. Break long "
+		  "loops with gevent.sleep(0)." },
 	};
 
 	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)

@@ -35,6 +35,7 @@ foreach(part
   environment
   foreign_places
   gates
+  gevent_tasks
   limits
   manners
   merge

@@ -39,7 +39,7 @@ class TaskCase(Case):
         """What it prints, and how it ends, is what it does without bottleneck."""
         done = self.run_text(python, text, *words, status=status)
         bare = self.bare([python, "-B", self.path("app.py"), *words])
-        addresses = re.compile(rb"0x[\da-f]+|at [\d.]+s")
+        addresses = re.compile(rb"0x[\da-f]+|\d{4}-\d\d-\d\dT[\d:]+Z")
         self.assertEqual((done.out, bare.returncode), (bare.stdout, status))
         self.assertEqual(addresses.sub(b"", done.err), addresses.sub(b"", bare.stderr))
         return done

@@ -185,6 +185,8 @@ class TrioTasks(TaskCase):
         getter = next(row for row in self.rows(done.profile)
                       if row["kind"] == "task" and row["function"] == "getter")
         self.assertEqual(getter["names"], "the getter")
+        self.assertEqual({row["names"] for row in self.rows(done.profile)
+                          if row["kind"] == "task" and row["function"] != "getter"}, {None})
         done = self.run_text(python, program, *words, "healthy")
         self.check_healthy(done, json.loads(done.out), program, library, version)
 

@@ -22,10 +22,14 @@ static const struct python_method *wakeup_method;
 static py_object pending; // the state of a task, once it has been seen
 
 static const char *const text_of[AWAIT_TEXTS] = {
-	"_callback",     "_ready",         "__self__", "_when",        "_coro",   "_state",
-	"get_name",      "__qualname__",   "__code__", "func",         "cr_code", "cr_frame",
-	"cr_await",      "gi_code",        "gi_frame", "gi_yieldfrom", "coro",    "name",
-	"_next_send_fn", "_cancel_status", "_scope",   "_deadline",    "_parent",
+	"_callback", "_ready",    "__self__",      "_when",
+	"_coro",     "_state",    "get_name",      "__qualname__",
+	"__code__",  "func",      "cr_code",       "cr_frame",
+	"cr_await",  "gi_code",   "gi_frame",      "gi_yieldfrom",
+	"coro",      "name",      "_next_send_fn", "_cancel_status",
+	"_scope",    "_deadline", "_parent",       "f_back",
+	"f_code",    "run",       "_run",          "greenlet",
+	"at",
 };
 static py_object texts[AWAIT_TEXTS];
 
@@ -108,7 +112,7 @@ py_object await_call_own(py_object function, py_object self, py_object const *ar
 
 // What they are called.
 
-static uint32_t place_of(py_object code, uint32_t line)
+uint32_t await_line_of(py_object code, uint32_t line)
 {
 	const struct python_layout *l = &python_api_runtime->layout;
 	uint32_t number = await_sums_find((uintptr_t)code, line, false);
@@ -178,6 +182,11 @@ static py_object code_of(py_object coroutine, bool *is_generator)
 		return await_get(coroutine, AWAIT_TEXT_GI_CODE);
 	return type == (py_object)python_api.PyCoro_Type ? await_get(coroutine, AWAIT_TEXT_CR_CODE)
 	                                                 : NULL;
+}
+
+uint32_t await_begin_of_code(py_object code)
+{
+	return begin_of(code, code);
 }
 
 uint32_t await_begin_of(py_object coroutine)
@@ -369,7 +378,7 @@ uint32_t await_chain_in(py_object chain, uint16_t *places)
 		uint32_t place = 0;
 		if (frame && !await_is_none(frame)) {
 			int line = python_api.PyFrame_GetLineNumber(frame);
-			place = place_of(code, line > 0 ? (uint32_t)line : 0);
+			place = await_line_of(code, line > 0 ? (uint32_t)line : 0);
 		}
 		await_drop(frame);
 		await_drop(code);

@@ -39,6 +39,12 @@ enum await_text {
 	AWAIT_TEXT_SCOPE,
 	AWAIT_TEXT_DEADLINE,
 	AWAIT_TEXT_PARENT,
+	AWAIT_TEXT_F_BACK,
+	AWAIT_TEXT_F_CODE,
+	AWAIT_TEXT_RUN,
+	AWAIT_TEXT_RUN_OF_GEVENT,
+	AWAIT_TEXT_GREENLET,
+	AWAIT_TEXT_AT,
 	AWAIT_TEXTS
 };
 
@@ -86,6 +92,10 @@ uint32_t await_chain_in(py_object coroutine, uint16_t *places);
    these; 0: unknown. Of a task's coroutine, or of one. */
 uint32_t await_inner_of(py_object task);
 uint32_t await_inner_in(py_object coroutine);
+
+/* The place of a line of CODE, and that of its beginning. */
+uint32_t await_line_of(py_object code, uint32_t line);
+uint32_t await_begin_of_code(py_object code);
 
 /* The place of the name TEXT. */
 uint32_t await_name_place(const char *text);

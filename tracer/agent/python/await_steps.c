@@ -17,6 +17,7 @@
 #define TASKS_MAX    ((uint32_t)1 << 16) // that are alive at once
 #define LOOPS_MAX    256                 // threads that run event loops
 #define NAMES_MAX    16                  // tasks of a coroutine that are asked for their names
+#define WRAPPED_MAX  256                 // the same, of one that wraps others
 #define SPENT_PART   200                 // of the time: what reading chains of awaits may take
 #define CREDIT_NS    ((int64_t)(5 * NS_PER_MS))
 #define LEAST_NS_MAX NS_PER_SEC
@@ -28,6 +29,7 @@ struct task {
 	uint8_t library;  // its number
 	bool begun;       // has had a step
 	bool is_wrapped;  // what it runs is read after its first step
+	uint16_t name;    // that counts for this; 0: none
 	uint64_t late_ns; // of its first step, if it is wrapped
 	uint64_t born_ns;
 	uint64_t since_ns; // the end of its last step, or its birth
@@ -241,11 +243,21 @@ static uint32_t number_of(const struct task *t)
 	return t ? (uint32_t)(t - tables->tasks) + 1 : 0;
 }
 
+// That of a function, also with its module's, is none of the program's.
+static bool is_own(const char *name, uint16_t coroutine)
+{
+	const char *function = await_sums_place(coroutine)->name;
+	size_t length = strlen(name), tail = strlen(function);
+
+	return length >= tail && strcmp(name + length - tail, function) == 0 &&
+	       (length == tail || name[length - tail - 1] == '.');
+}
+
 static void add_name(uint16_t coroutine, uint32_t name)
 {
 	const uint16_t places[] = { coroutine, (uint16_t)name };
 
-	if (name)
+	if (name && !is_own(await_sums_place(name)->name, coroutine))
 		await_sums_add(await_sums_row(AWAIT_NAME, places, 2), 1, 0, 0);
 }
 
@@ -260,15 +272,19 @@ static void ask_name(const struct await_step *step, const struct task *t)
 	add_name(t->coroutine, step->library->name_of(step->object));
 }
 
-void await_steps_name(py_object task, uint32_t name)
+void await_steps_name(py_object task, const char *name)
 {
-	const struct task *t = find_task(task);
+	struct task *t = find_task(task);
 	struct sums_place *p = t ? await_sums_place(t->coroutine) : NULL;
 
-	if (!p || t->is_wrapped || p->names_asked == NAMES_MAX)
+	if (!p || !name || !*name || p->names_asked >= (t->is_wrapped ? WRAPPED_MAX : NAMES_MAX))
 		return;
 	p->names_asked++;
-	add_name(t->coroutine, name);
+	uint32_t place = is_own(name, t->coroutine) ? 0 : await_name_place(name);
+	if (t->is_wrapped)
+		t->name = (uint16_t)place;
+	else
+		add_name(t->coroutine, place);
 }
 
 void await_steps_begin(struct await_loop *loop, struct await_step *step)
@@ -316,7 +332,10 @@ static void unwrap(const struct await_step *step, struct task *t, bool ended)
 	count_task(step->library, t->coroutine);
 	await_sums_add(await_sums_row_of(t->coroutine, AWAIT_TASK), 0, t->late_ns, 0);
 	await_sums_add(await_sums_row_of(t->coroutine, AWAIT_READY), 1, t->late_ns, t->late_ns);
-	ask_name(step, t);
+	if (t->name)
+		add_name(t->coroutine, t->name);
+	else
+		ask_name(step, t);
 }
 
 // NULL: forked, or there was no room.
@@ -415,9 +434,17 @@ bool await_steps_scheduled(const struct await_library *library, py_object object
 	bool is_new = !t;
 	if (!t)
 		t = add_task(library, object, now_ns);
-	if (t && !t->ready_ns)
-		t->ready_ns = due_ns ? longer(due_ns, t->since_ns) : now_ns;
+	uint64_t ready_ns = t && due_ns ? longer(due_ns, t->since_ns) : now_ns;
+	if (t && (!t->ready_ns || ready_ns < t->ready_ns))
+		t->ready_ns = ready_ns;
 	return is_new && t;
+}
+
+bool await_steps_has_due(py_object task)
+{
+	const struct task *t = find_task(task);
+
+	return t && t->ready_ns;
 }
 
 uint64_t await_steps_due_after_long(const struct await_loop *loop)
@@ -462,6 +489,24 @@ void await_steps_leave(const struct await_library *library, py_object task, uint
 	forget_task(task);
 }
 
+// Their frames are not to be had: they count for the awaits that were read last.
+void await_steps_leave_rest(const struct await_library *library, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < tables->count; i++) {
+		struct task *t = &tables->tasks[i];
+		if (!t->object || t->library != library->number || !t->begun)
+			continue;
+		struct sums_place *p = await_sums_place(t->coroutine);
+		uint64_t ns = now_ns > t->since_ns ? now_ns - t->since_ns : 0;
+		if (!p->last_wait)
+			p->last_wait = await_sums_row(AWAIT_WAIT, &t->coroutine, 1);
+		await_sums_add(p->last_wait, 1, ns, ns);
+		await_sums_add(await_sums_row_of(t->coroutine, AWAIT_TASK), 0, ns,
+		               now_ns - t->born_ns);
+		t->object = 0;
+	}
+}
+
 void await_steps_fork(void)
 {
 	if (!tables)
@@ -470,4 +515,6 @@ void await_steps_fork(void)
 	tables->count = tables->free_count = 0;
 	if (await_own_loop)
 		await_own_loop->tid = (uint32_t)syscall(SYS_gettid);
+	if (await_own_loop)
+		await_own_loop->running = (struct await_step){ 0 };
 }

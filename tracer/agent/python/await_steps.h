@@ -76,6 +76,7 @@ struct await_loop {
 	   other threads ask for has something. */
 	double deadline;
 	uint64_t deadline_ns, woken_ns;
+	struct await_step running; /* gevent's; its object NULL: the hub runs */
 };
 
 extern __thread struct await_loop *await_own_loop __attribute__((tls_model("initial-exec")));
@@ -92,14 +93,15 @@ static inline struct await_loop *await_steps_loop(void)
 }
 
 /*
- * TASK is ready from now on, or from DUE_NS (0: unknown). IS_FIRST: it can be its first step: else
- * a result wakes it. True: it was not known before.
+ * TASK is ready from now on, or from DUE_NS (0: unknown), if it is not before that. IS_FIRST: it
+ * can be its first step: else a result wakes it. True: it was not known before.
  */
 bool await_steps_scheduled(const struct await_library *library, py_object task, uint64_t due_ns,
                            bool is_first);
 
-/* The program calls TASK by the NAME of this place. */
-void await_steps_name(py_object task, uint32_t name);
+/* TASK, which is new, is called NAME (NULL: it has none): that of its function, or the program's.
+ */
+void await_steps_name(py_object task, const char *name);
 
 /* STEP, of a task or a callback, begins. */
 void await_steps_begin(struct await_loop *loop, struct await_step *step);
@@ -119,6 +121,12 @@ bool await_steps_is_ready(const struct await_step *step);
 
 /* The process ends while TASK waits, or is ready. */
 void await_steps_leave(const struct await_library *library, py_object task, uint64_t now_ns);
+
+/* The same of all of LIBRARY that are known. */
+void await_steps_leave_rest(const struct await_library *library, uint64_t now_ns);
+
+/* Whether it is known since when TASK is ready, or will be. */
+bool await_steps_has_due(py_object task);
 
 /* Since when what the loop has found after a long step, between two steps, was there; 0: there was
    none. It is taken to have come in the middle of that step. */

@@ -137,21 +137,6 @@ static uint64_t due_of(const struct await_loop *loop, py_object task)
 	return await_steps_due_after_long(loop);
 }
 
-// The name that the program has given TASK; else it is that of its function, with its module's.
-static uint32_t name_of(py_object task, py_object coroutine)
-{
-	const char *name = python_api_text(slot_of(task, name_slot));
-	py_object of = await_get(coroutine, AWAIT_TEXT_QUALNAME);
-	const char *function = python_api_text(of);
-	size_t length = name ? strlen(name) : 0, tail = function ? strlen(function) : 0;
-	bool is_own = !length || (length > tail && name[length - tail - 1] == '.' &&
-	                          strcmp(name + length - tail, function) == 0);
-	uint32_t place = is_own ? 0 : await_name_place(name);
-
-	await_drop(of);
-	return place;
-}
-
 // TASK has been scheduled.
 static void watch_step(py_object task, bool is_first)
 {
@@ -166,7 +151,7 @@ static void watch_step(py_object task, bool is_first)
 		return;
 	uint64_t due_ns = due_of(loop, task);
 	if (await_steps_scheduled(&trio, coroutine, due_ns, is_first))
-		await_steps_name(coroutine, name_of(task, coroutine));
+		await_steps_name(coroutine, python_api_text(slot_of(task, name_slot)));
 	else if (loop && due_ns)
 		loop->woken_ns = due_ns;
 	py_object ours = python_api.PyCFunction_NewEx(&method, send, NULL);

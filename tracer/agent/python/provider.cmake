@@ -5,6 +5,7 @@ agent_provider(python
   CORE
     await_asyncio.c
     await_foreign.c
+    await_gevent.c
     await_objects.c
     await_steps.c
     await_sums.c
@@ -29,6 +30,7 @@ agent_provider(python
     python/python_api.c
     python/await_asyncio.c
     python/await_foreign.c
+    python/await_gevent.c
     python/await_objects.c
     python/await_steps.c
     python/await_sums.c

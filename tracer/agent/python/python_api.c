@@ -132,6 +132,11 @@ static const struct symbol {
 	OPTIONAL(PyTuple_GetItem),
 	OPTIONAL(PyFloat_FromDouble),
 	OPTIONAL(PySuper_Type),
+	OPTIONAL(PyEval_GetFrame),
+	OPTIONAL(PyCapsule_GetPointer),
+	OPTIONAL(PyObject_Call),
+	OPTIONAL(PySequence_SetItem),
+	OPTIONAL(PySequence_Tuple),
 };
 
 static void *find(const struct symbol *symbol)

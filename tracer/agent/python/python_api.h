@@ -35,6 +35,7 @@ struct python_method {
 	int flags;
 	const char *doc;
 };
+#define PYTHON_METHOD_ARGUMENTS    0x01 /* METH_VARARGS */
 #define PYTHON_METHOD_NO_ARGUMENTS 0x04 /* METH_NOARGS */
 #define PYTHON_METHOD_ONE          0x08 /* METH_O */
 #define PYTHON_METHOD_FAST         0x80 /* METH_FASTCALL */
@@ -107,6 +108,12 @@ struct python_api {
 	py_object (*PyTuple_GetItem)(py_object tuple, intptr_t at); /* borrowed */
 	py_object (*PyFloat_FromDouble)(double number);
 	char *PySuper_Type;
+	/* And greenlets (await_gevent.h). */
+	py_object (*PyEval_GetFrame)(void); /* borrowed */
+	void *(*PyCapsule_GetPointer)(py_object capsule, const char *name);
+	py_object (*PyObject_Call)(py_object function, py_object arguments, py_object names);
+	int (*PySequence_SetItem)(py_object sequence, intptr_t at, py_object item);
+	py_object (*PySequence_Tuple)(py_object sequence);
 	// NOLINTNEXTLINE(bugprone-reserved-identifier)
 	py_object (*_PyType_Lookup)(py_object type, py_object name); /* borrowed; runs no code */
 };

@@ -5,18 +5,23 @@
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/python/await_asyncio.h"
 #include "tracer/agent/python/await_foreign.h"
+#include "tracer/agent/python/await_gevent.h"
 #include "tracer/agent/python/await_objects.h"
 #include "tracer/agent/python/await_steps.h"
 #include "tracer/agent/python/await_sums.h"
 #include "tracer/agent/python/await_trio.h"
+#include "tracer/agent/python/python_api.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
+#define COMING 100000 // looks at most while gevent is imported: tens of milliseconds
+
 static struct agent *agent;
 static int looking; // atomic: bits of the libraries that are yet to be found
 static bool asked;  // atomic: a look is on its way
+static int coming = COMING;
 
 static const struct library {
 	bool (*find)(struct agent *a);
@@ -24,8 +29,10 @@ static const struct library {
 } libraries[] = {
 	{ await_asyncio_find, await_asyncio_end },
 	{ await_trio_find, await_trio_end },
+	{ await_gevent_find, await_gevent_end },
 };
 
+#define GEVENT    2 // of these
 #define LIBRARIES (sizeof(libraries) / sizeof(libraries[0]))
 
 void python_await_start(struct agent *a)
@@ -51,6 +58,12 @@ void python_await_unask(void)
 	__atomic_store_n(&asked, false, __ATOMIC_RELEASE);
 }
 
+static void ask_again(void)
+{
+	if (python_await_may_ask() && python_api.Py_AddPendingCall(python_await_look, NULL) < 0)
+		python_await_unask();
+}
+
 int python_await_look(void *unused)
 {
 	int error = errno;
@@ -60,6 +73,10 @@ int python_await_look(void *unused)
 	for (size_t i = 0; i < LIBRARIES; i++)
 		if ((wanted() & 1 << i) && libraries[i].find(agent))
 			__atomic_and_fetch(&looking, ~(1 << i), __ATOMIC_ACQ_REL);
+	if (coming && (wanted() & 1 << GEVENT) && await_gevent_comes()) {
+		coming--;
+		ask_again();
+	}
 	errno = error;
 	return 0;
 }
@@ -72,7 +89,7 @@ static void say_unseen(void)
 	} others[] = {
 		{ "uvloop", await_foreign_found },
 		{ "trio", await_trio_found },
-		{ "gevent", NULL },
+		{ "gevent", await_gevent_found },
 		{ "eventlet", NULL },
 		{ "curio", NULL },
 	};

@@ -4,9 +4,9 @@
  * are ready before their step begins, and which steps keep the others from theirs.
  *
  * Methods of the library's own are replaced by C functions that call them, as soon as the program
- * has imported it (await_asyncio.h, await_foreign.h, await_trio.h). Nothing of the program's is
- * touched, and no frame of Python's is added, so tracebacks are what they were. This was chosen
- * over:
+ * has imported it (await_asyncio.h, await_foreign.h, await_trio.h, await_gevent.h). Nothing of the
+ *program's is touched, and no frame of Python's is added, so tracebacks are what they were. This
+ *was chosen over:
  *
  *	reading the tasks from outside    sees a moment, not who was ready since when: sums would be
  *	                                  estimates, and short steps invisible
