@@ -251,7 +251,7 @@ static const char *name_of(struct report *r, const struct await_tasks *t)
 	return t->names ? report_say(r, "%s [%s]", t->coroutine.name, t->names) : t->coroutine.name;
 }
 
-// "asyncio tasks"; "trio, uvloop tasks"
+// "asyncio tasks"; "asyncio, trio tasks"
 static const char *title_of(struct report *r, const char *library)
 {
 	const char *title = report_say(r, "%s tasks", library);

@@ -298,7 +298,9 @@ static void add_library(struct asking *a, const struct await_row *row)
 	struct await_tasks *t = &a->rows->tasks[at];
 	const char *name = function_of(a, &a->awaits->places[row->first + 1]).name;
 	t->library = joined(a, t->library, name);
-	a->rows->all.library = joined(a, a->rows->all.library, name);
+	// They are asyncio's tasks, on another loop.
+	a->rows->all.library =
+		joined(a, a->rows->all.library, strcmp(name, "uvloop") == 0 ? "asyncio" : name);
 }
 
 // Profiles that were written before other libraries were seen have no such rows.

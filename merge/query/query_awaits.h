@@ -63,7 +63,8 @@ struct await_rows {
 	struct await_block *blocks; /* most first */
 	struct await_delay *delays; /* the same */
 	size_t task_count, wait_count, block_count, delay_count;
-	struct await_tasks all; /* sums, without a coroutine; LIBRARY: of all */
+	struct await_tasks
+		all; /* sums, without a coroutine; LIBRARY: of all, uvloop's as asyncio's */
 	uint64_t blocked_ns;
 	uint64_t loops, loop_ns; /* threads that ran loops, and for how long in sum */
 	char **texts;            /* its own */

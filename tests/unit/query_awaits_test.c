@@ -90,7 +90,7 @@ Test(query_awaits, a_library_is_asyncio_unless_the_profile_says_another)
 	cr_assert(rows && rows->task_count == 2);
 	cr_expect(eq(str, (char *)rows->tasks[0].library, "uvloop, loop"));
 	cr_expect(eq(str, (char *)rows->tasks[1].library, "uvloop"));
-	cr_expect(eq(str, (char *)rows->all.library, "uvloop, loop"));
+	cr_expect(eq(str, (char *)rows->all.library, "asyncio, loop"));
 }
 
 static void expect_all(const struct profile *p, uint64_t times)
