@@ -433,7 +433,27 @@ static uint32_t node_of(struct profile *p, uint32_t slot, const struct stack *st
 	return node;
 }
 
-static struct stack bounded(const struct stack *stack)
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = text ? strlen(text) : 0, wanted = strlen(end);
+
+	return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+// A process of Python's multiprocessing begins there.
+static bool begins_process(const struct profile *p, const struct frame *frame)
+{
+	const struct code *code = frame->kind == FRAME_PYTHON && p->codes
+	                                  ? codes_get(p->codes, frame_python_code(*frame))
+	                                  : NULL;
+
+	return code && ends_with(code->name, "_bootstrap") &&
+	       ends_with(code->file, "multiprocessing/process.py");
+}
+
+// Bounded, and without what was on the stack when the process was forked: frames of its parent's,
+// which do nothing here, and whose lines did not call this work.
+static struct stack own_part(const struct profile *p, const struct stack *stack)
 {
 	struct stack cut = *stack;
 
@@ -441,12 +461,18 @@ static struct stack bounded(const struct stack *stack)
 		cut.count = STACK_MAX_FRAMES;
 		cut.flags |= STACK_TRUNCATED;
 	}
+	for (uint32_t i = 0; p->codes && i + 1 < cut.count; i++) {
+		if (!begins_process(p, &cut.frames[i]))
+			continue;
+		cut.count = i + 1;
+		cut.flags &= ~(uint32_t)STACK_TRUNCATED;
+	}
 	return cut;
 }
 
 uint32_t profile_add_path(struct profile *p, uint32_t slot, const struct stack *stack)
 {
-	struct stack cut = bounded(stack);
+	struct stack cut = own_part(p, stack);
 
 	return profile_make_room(p, cut.count + 3) ? node_of(p, slot, &cut) : 0;
 }
@@ -552,7 +578,7 @@ void profile_take(struct profile *p, const struct sampled *what)
 
 void profile_add_stack(struct profile *p, const struct stack *stack)
 {
-	struct stack cut = bounded(stack);
+	struct stack cut = own_part(p, stack);
 	struct interval interval = { cut.time_ns, cut.duration_ns, cut.weight_ns, cut.samples };
 	uint32_t slot = threads_slot(&p->threads, cut.thread);
 	uint64_t missing_ns = cut.weight_ns;

@@ -56,6 +56,37 @@ Test(profile, threads_that_take_turns_do_not_disturb_each_other)
 	cr_expect(eq(u32, f.profile->paths.count, 3 + 4));
 }
 
+// A forked worker has its parent's frames on its stack, which do nothing there.
+Test(profile, a_worker_of_multiprocessing_begins_at_its_own_entry)
+{
+	const struct code codes[] = {
+		{ "/w.py", "work", 5 },
+		{ "/usr/lib/python3.11/multiprocessing/process.py", "BaseProcess._bootstrap", 290 },
+		{ "/usr/lib/python3.11/multiprocessing/popen_fork.py", "Popen._launch", 60 },
+		{ "/w.py", "<module>", 1 },
+	};
+	struct frame frames[4];
+
+	for (size_t i = 0; i < 4; i++)
+		frames[i] = frame_of_python(codes_add(f.codes, &codes[i]), codes[i].first_line);
+	struct stack stack = { .thread = 1,
+		               .metric = METRIC_ON_CPU,
+		               .time_ns = f.now_ns,
+		               .weight_ns = MS,
+		               .samples = 1,
+		               .flags = STACK_TRUNCATED,
+		               .count = 4,
+		               .frames = frames };
+	profile_add_stack(f.profile, &stack);
+	cr_expect(eq(u32, f.profile->paths.count, 3), "a root and two frames");
+	// That of the parent, which waits for the worker, is whole.
+	stack.count = 2;
+	stack.flags = 0;
+	stack.frames = frames + 2;
+	profile_add_stack(f.profile, &stack);
+	cr_expect(eq(u32, f.profile->paths.count, 5), "two more");
+}
+
 Test(profile, a_cut_stack_stands_below_a_mark)
 {
 	struct frame frame = { 0x1010, 1, FRAME_EXACT };
