@@ -115,11 +115,88 @@ static const char *unescape(struct demangler *d, const char *name)
 	             : name;
 }
 
+// What Cython makes of a function: its entry for Python, its body, that of a generator, or a C
+// function (cdef, cpdef).
+enum cython {
+	CYTHON_ENTRY,
+	CYTHON_BODY,
+	CYTHON_GENERATOR,
+	CYTHON_C
+};
+
+// "3mod_rest": where the part behind its length ends; NULL: AT begins with no such part.
+static const char *scope_end(const char *at, const char **part)
+{
+	size_t length = 0;
+
+	*part = at;
+	while (**part >= '0' && **part <= '9' && length < MANGLED_MAX)
+		length = 10 * length + (size_t)(*(*part)++ - '0');
+	if (*part == at || !length || strnlen(*part, length) < length)
+		return NULL;
+	return (*part)[length] == '_' && (*part)[length + 1] ? *part + length : NULL;
+}
+
+// The last part of all but C functions has a count before it, which may look like the length of
+// its first word: "3get_x". Classes are modules' parts with a length, as "3Cls_1get".
+static bool is_scope(enum cython kind, const char *part, const char *rest)
+{
+	bool counted = *rest >= '0' && *rest <= '9';
+
+	if (kind == CYTHON_C)
+		return true;
+	return counted || (kind == CYTHON_BODY &&
+	                   ((*part >= 'A' && *part <= 'Z') || strncmp(rest, "__", 2) == 0));
+}
+
+// "__pyx_pw_3mod_5func" is "mod.func". NULL if there is no memory.
+static const char *name_of_cython(struct demangler *d, const char *name)
+{
+	static const struct {
+		const char *prefix;
+		enum cython kind;
+	} kinds[] = { { "__pyx_pw_", CYTHON_ENTRY },
+		      { "__pyx_pf_", CYTHON_BODY },
+		      { "__pyx_gb_", CYTHON_GENERATOR },
+		      { "__pyx_f_", CYTHON_C } };
+	const char *at = NULL, *end, *part;
+	enum cython kind = CYTHON_C;
+	char text[MANGLED_MAX];
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !at; i++) {
+		size_t length = strlen(kinds[i].prefix);
+		if (strncmp(name, kinds[i].prefix, length) == 0) {
+			at = name + length;
+			kind = kinds[i].kind;
+		}
+	}
+	if (!at)
+		return name;
+	while ((end = scope_end(at, &part)) && (!used || is_scope(kind, part, end + 1))) {
+		memcpy(text + used, part, (size_t)(end - part));
+		used += (size_t)(end - part);
+		text[used++] = '.';
+		at = end + 1;
+	}
+	while (kind != CYTHON_C && *at >= '0' && *at <= '9')
+		at++;
+	if (!used || !*at)
+		return name;
+	size_t rest = strcspn(at, ".");
+	memcpy(text + used, at, rest);
+	return strings_get(d->readable, strings_add_bytes(d->readable, text, used + rest));
+}
+
 static const char *make_readable(struct demangler *d, const char *name)
 {
 	bool escaped = strchr(name, '%') && strchr(name, '.');
 
-	if ((!is_mangled(name) && !escaped) || strlen(name) >= MANGLED_MAX)
+	if (strlen(name) >= MANGLED_MAX)
+		return name;
+	if (strncmp(name, "__pyx_", 6) == 0)
+		return name_of_cython(d, name);
+	if (!is_mangled(name) && !escaped)
 		return name;
 	if (!is_mangled(name))
 		return unescape(d, name);
