@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/format.h"
 #include "base/function_name.h"
+#include "base/known_calls.h"
 #include "base/known_work.h"
 #include "base/op.h"
 #include "base/origin.h"
@@ -53,13 +54,14 @@ bool verdict_advise_apart(const struct verdict_facts *f, const struct finding *f
 // Neither symbols nor callers tell what a script does.
 static bool advise_interpreter(const char *module, bool caller, struct verdict *v)
 {
-	const char *name = path_base(module);
+	const char *name = path_base(module), *profiler = known_profiler_of(module);
 
 	return verdict_advise(
 		v,
 		"%.60s interprets a script, whose functions are not recorded; symbols of %.60s "
-		"would not name them. Use a profiler of the script's language%s.",
-		name, name, caller ? ", or start with that caller" : "");
+		"would not name them. Use a profiler of the script's language%s%s%s%s.",
+		name, name, profiler ? " (" : "", profiler ? profiler : "", profiler ? ")" : "",
+		caller ? ", or start with that caller" : "");
 }
 
 // "code without symbols that a JIT compiler made", "code without symbols in libfoo.so".
@@ -69,11 +71,14 @@ static void name_nameless(const char *module, char *buffer, size_t size)
 	         module ? "in " : "that a JIT compiler made", module ? path_base(module) : "");
 }
 
-// The user's own place comes first; what a library is known for, behind it.
-static bool advise_call(const char *module, struct verdict *v)
+// The user's own place comes first; what FUNCTION, or a library, is known for, behind it.
+static bool advise_call(const char *function, const char *module, struct verdict *v)
 {
 	const struct known_work *work = known_work_of_library(module);
+	const char *advice = known_advice_of_call(function);
 
+	if (advice)
+		return verdict_advise(v, "Start there. %s", advice);
 	return verdict_advise(v, "Call it less often or with less work, starting there.%s%s",
 	                      work ? " " : "", work ? work->advice : "");
 }
@@ -90,7 +95,7 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 	if (origin_is_interpreter(sum->entry->module))
 		return advise_interpreter(sum->entry->module, true, v);
 	if (known_work_of_library(sum->entry->module))
-		return advise_call(sum->entry->module, v);
+		return advise_call(sum->entry->name, sum->entry->module, v);
 	// A line of Python says what is asked for, and few libraries of Python's come with symbols.
 	if (sum->entry->name[0] == '[' && sum->entry->module && sum->own->python)
 		return verdict_advise(
@@ -100,7 +105,7 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 		return verdict_advise(v,
 		                      "Start with that caller: call the library less often or with "
 		                      "less work. Its symbols would say where (see the limits).");
-	return advise_call(sum->entry->module, v);
+	return advise_call(sum->entry->name, sum->entry->module, v);
 }
 
 // What native code has no name for, its op has one for.
@@ -292,7 +297,7 @@ static bool advise_nameless(const char *module, bool caller, bool own, bool abov
 	if (program)
 		return verdict_advise(v, "%s", program->advice);
 	if (work && own)
-		return advise_call(module, v);
+		return advise_call(NULL, module, v);
 	if (work)
 		return verdict_advise(v, "%s", work->advice);
 	if (caller || above)
@@ -428,7 +433,7 @@ bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (known_work_of_library(row->module) && !outside)
 		return verdict_advise(v, "%s", known_work_of_library(row->module)->advice);
 	if (caller)
-		return advise_call(row->module, v);
+		return advise_call(row->name, row->module, v);
 	// The hot lines are the user's own.
 	if (row->file && !foreign) {
 		verdict_advise(v, "Start there: its lines are under \"hot lines\", its callers in "

@@ -107,7 +107,8 @@ Test(text_verdict, symbols_of_an_interpreter_are_not_asked_for)
 		expect_verdict(
 			profile,
 			"perl interprets a script, whose functions are not recorded; symbols "
-			"of perl would not name them. Use a profiler of the script's language.");
+			"of perl would not name them. Use a profiler of the script's language "
+			"(perl -d:NYTProf SCRIPT).");
 	}
 	struct profile *profile = fake_profile();
 	row.name = "[libfoo.so]";

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "base/known_calls.h"
+
+#include "base/name_list.h"
+#include "base/path.h"
+
+#include <ctype.h>
+#include <stddef.h>
+
+struct calls {
+	const char *names; // separated by |: plain names of C, without what the library adds
+	const char *parts; // the same, that other names begin with
+	const char *advice;
+};
+
+static const struct calls calls[] = {
+	{ "strcmp|strncmp|strcasecmp|strncasecmp|memcmp|bcmp|wcscmp|wmemcmp|strcoll", "",
+	  "If the loop looks for one of many entries: use a hash table, or sort them once and call "
+	  "bsearch(). If it tells few words apart: compare lengths or first bytes first, or turn "
+	  "words into numbers once." },
+	{ "strlen|strnlen|wcslen|rawmemchr", "",
+	  "Where the string does not change, call strlen() once before the loop and keep the length "
+	  "beside the string. strcat(), sscanf() and loops that end at strlen(s) walk the whole "
+	  "string each time: keep a pointer to its end, and parse by strtol() or strtod()." },
+	{ "strstr|strcasestr|memmem|wcsstr|rb_memsearch", "",
+	  "Go on from where the last match ended instead of from the start, look for many words in "
+	  "one pass (one regular expression, Aho-Corasick), or split the text once into a hash "
+	  "table." },
+	{ "strchr|strrchr|memchr|memrchr|strchrnul|strpbrk|strspn|strcspn|strtok|strtok_r|strsep",
+	  "",
+	  "Go on from where the last search ended, and split the text once instead of for each "
+	  "question; for a set of bytes use a table of 256 flags." },
+	{ "strtod|strtof|strtold|strtol|strtoul|strtoll|strtoull|atof|atoi|sscanf|fscanf|vfscanf|"
+	  "vsscanf|vfscanf_internal|strtod_l_internal|strtol_l_internal|strtoul_l_internal",
+	  "",
+	  "Parse each text once and keep the numbers; store numbers in binary form; call "
+	  "strtol() or, in C++17, std::from_chars() instead of sscanf() and streams." },
+	{ "pow|powf|exp|expf|log|logf|log2|log10|exp2|sin|cos|tan|sinf|cosf|atan2|tanh|sincos|"
+	  "ieee754_pow|ieee754_exp|ieee754_log",
+	  "",
+	  "Compute what does not change once before the loop; write small powers as "
+	  "multiplications; use the float versions where 7 digits are enough; "
+	  "-O3 -ffast-math calls versions for vectors (libmvec)." },
+	{ "", "std::__find_if|std::find|std::count|std::ranges::find|std::search|std::any_of",
+	  "If it runs once for each of many elements, look them up in a std::unordered_set or "
+	  "std::unordered_map, or sort once and use std::lower_bound()." },
+	{ "",
+	  "std::_Hashtable|std::__detail::_Map_base|std::unordered_map|std::unordered_set|"
+	  "std::_Hash_bytes",
+	  "Look each key up once and keep the iterator or reference; if chains are long "
+	  "(bucket_size()), use a hash function that spreads the keys and reserve(); a table with "
+	  "open addressing takes fewer loads." },
+	{ "", "std::_Rb_tree|std::map|std::set",
+	  "Where order does not matter, use std::unordered_map; where it is filled once, a sorted "
+	  "std::vector; look each key up once and keep the iterator." },
+	{ "list_contains|PySequence_Contains|list_index|list_remove|list_count",
+	  "{method 'index' of 'list'|{method 'remove' of 'list'|{method 'count' of 'list'|"
+	  "{method 'index' of 'tuple'|{built-in method _operator.contains",
+	  "It walks the list at each call: keep the elements in a set, or positions in a dict, made "
+	  "once before the loop." },
+	{ "list_insert|ins1", "{method 'insert' of 'list'",
+	  "insert(0, x) and pop(0) move all elements: use collections.deque (appendleft(), "
+	  "popleft()), or append and reverse() once; to keep order, sort once, or use heapq." },
+};
+
+// "__strcmp_avx2", "__memcmp_evex_movbe", "__GI_strlen": "strcmp", "memcmp", "strlen".
+static size_t plain(const char **name)
+{
+	static const char *const added[] = { "_avx",  "_evex", "_sse",     "_erms",      "_movbe",
+		                             "_fma",  "_ssse", "_generic", "_unaligned", "_asimd",
+		                             "_neon", "_sve",  "_mte" };
+
+	while (**name == '_')
+		(*name)++;
+	if (strncmp(*name, "GI_", 3) == 0)
+		*name += 3;
+	while (**name == '_')
+		(*name)++;
+	size_t length = strcspn(*name, "@.( ");
+	for (size_t i = 0; i < sizeof(added) / sizeof(added[0]); i++) {
+		const char *end = strstr(*name, added[i]);
+		if (end && (size_t)(end - *name) < length)
+			length = (size_t)(end - *name);
+	}
+	return length;
+}
+
+// "std::find" is "std::find<…>" and "bool std::find<…>", and not "std::finder".
+static bool begins_with(const char *name, const char *parts)
+{
+	for (size_t size; *parts; parts += size + (parts[size] == '|')) {
+		size = strcspn(parts, "|");
+		const char *at = strncmp(name, "std::", 5) == 0 || *name == '{'
+		                         ? name
+		                         : strstr(name, " std::");
+		at += at && *at == ' ';
+		if (at && strncmp(at, parts, size) == 0 && !isalnum((unsigned char)at[size]) &&
+		    at[size] != '_')
+			return true;
+	}
+	return false;
+}
+
+const char *known_advice_of_call(const char *function)
+{
+	const char *name = function;
+
+	if (!function || !*function)
+		return NULL;
+	size_t length = plain(&name);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if ((length && name_list_has(calls[i].names, name, length)) ||
+		    begins_with(function, calls[i].parts))
+			return calls[i].advice;
+	return NULL;
+}
+
+const char *known_profiler_of(const char *module)
+{
+	static const struct {
+		const char *names, *profiler;
+	} table[] = {
+		{ "ruby", "rbspy record -- ruby SCRIPT, or the gem stackprof" },
+		{ "php|php-cgi|php-fpm", "the extension Excimer or SPX, or Xdebug's profiler" },
+		{ "luajit", "luajit -jp SCRIPT" },
+		{ "lua", "a hook of debug.sethook(), or run it in LuaJIT: luajit -jp SCRIPT" },
+		{ "perl", "perl -d:NYTProf SCRIPT" },
+		{ "R", "Rprof(), line.profiling = TRUE, or the package profvis" },
+		{ "tcl|tclsh|wish", "the package profiler of Tcllib" },
+		{ "guile", "statprof: ,profile in its prompt" },
+		{ "awk|gawk|mawk", "gawk --profile, which counts how often each line ran" },
+		{ "sh|bash|dash|zsh|ksh",
+		  "PS4='+$EPOCHREALTIME $LINENO ' bash -x SCRIPT, which prints when each line ran" },
+	};
+	const char *name = module ? path_base(module) : "";
+
+	if (strncmp(name, "lib", 3) == 0 && strstr(name, ".so"))
+		name += 3;
+	size_t length = strcspn(name, "0123456789.");
+	while (length && name[length - 1] == '-')
+		length--;
+	for (size_t i = 0; length && i < sizeof(table) / sizeof(table[0]); i++)
+		if (name_list_has(table[i].names, name, length))
+			return table[i].profiler;
+	return NULL;
+}

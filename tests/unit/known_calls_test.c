@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+#include "base/known_calls.h"
+
+#include "tests/support/expect.h"
+
+#include <string.h>
+
+Test(known_calls, advice_is_about_what_is_called)
+{
+	static const struct {
+		const char *function, *says; // NULL: nothing
+	} rows[] = {
+		{ "strcmp", "hash table" },
+		{ "__strcmp_avx2", "hash table" },
+		{ "__memcmp_evex_movbe", "hash table" },
+		{ "__strncasecmp_l_avx2", NULL },
+		{ "__strlen_evex", "once before the loop" },
+		{ "strlen@plt", "once before the loop" },
+		{ "__strstr_sse2_unaligned", "where the last match ended" },
+		{ "memmem", "where the last match ended" },
+		{ "__ieee754_pow_fma", "before the loop" },
+		{ "__strchr_avx2", "where the last search ended" },
+		{ "std::find<char const*>(char const*)", "std::unordered_set" },
+		{ "int* std::__find_if<int*, pred>(int*, int*)", "std::unordered_set" },
+		{ "std::finder(int)", NULL },
+		{ "std::_Hashtable<int>::_M_find_before_node(int)", "spreads the keys" },
+		{ "std::_Rb_tree<int>::find(int)", "std::unordered_map" },
+		{ "{method 'index' of 'list' objects}", "a set" },
+		{ "list_contains", "a set" },
+		{ "{method 'insert' of 'list' objects}", "collections.deque" },
+		{ "strcmp_all", NULL },
+		{ "lookup", NULL },
+		{ "___", NULL },
+		{ "", NULL },
+		{ NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *advice = known_advice_of_call(rows[i].function);
+		const char *name = rows[i].function ? rows[i].function : "NULL";
+		cr_expect_eq(advice != NULL, rows[i].says != NULL, "%s", name);
+		if (advice && rows[i].says)
+			cr_expect(strstr(advice, rows[i].says) != NULL, "%s: %s", name, advice);
+	}
+}
+
+Test(known_calls, an_interpreter_has_a_profiler_of_its_language)
+{
+	static const struct {
+		const char *module, *says;
+	} rows[] = {
+		{ "/usr/lib/libruby-3.1.so.3.1", "rbspy" },
+		{ "/usr/bin/ruby3.1", "rbspy" },
+		{ "/usr/bin/php8.2", "Excimer" },
+		{ "/usr/bin/lua5.4", "debug.sethook" },
+		{ "/usr/lib/liblua5.4.so.0", "sethook" },
+		{ "/usr/bin/luajit", "-jp" },
+		{ "/usr/lib/libluajit-5.1.so.2", "-jp" },
+		{ "/usr/bin/perl", "NYTProf" },
+		{ "/usr/lib/R/lib/libR.so", "Rprof" },
+		{ "/bin/bash", "PS4" },
+		{ "/usr/bin/sort", NULL },
+		{ "", NULL },
+		{ NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *profiler = known_profiler_of(rows[i].module);
+		const char *name = rows[i].module ? rows[i].module : "NULL";
+		cr_expect_eq(profiler != NULL, rows[i].says != NULL, "%s", name);
+		if (profiler && rows[i].says)
+			cr_expect(strstr(profiler, rows[i].says) != NULL, "%s", name);
+	}
+}
