@@ -112,9 +112,9 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 	cleanup(rows) struct rows *rows = query_run(f->profile, &query, &err);
 	const struct row *most = rows && rows->count ? &rows->rows[0] : NULL;
 	if (most && share_of(most->self, f->all) >= MOST_SHARE) {
-		verdict_say(v, "%s %% of %s is in one of %u processes: %.200s (%u).",
-		            format_percent(most->self, f->all).text, f->of, f->totals->processes,
-		            most->name, most->id);
+		verdict_say(v, "%s %% of %s is in one of %s processes: %.200s (%u).",
+		            format_percent(most->self, f->all).text, f->of,
+		            format_count(f->totals->processes).text, most->name, most->id);
 		if (known_work_of_program(most->name))
 			return verdict_advise(v, "%s", known_work_of_program(most->name)->advice);
 		return verdict_advise(
@@ -130,10 +130,10 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 	if (are_workers(f->profile, rows, &program)) {
 		verdict_say(
 			v,
-			"%s %% of %s is in %u processes of %.*s, %s each (median); the one with most%s%.200s%s "
+			"%s %% of %s is in %s processes of %.*s, %s each (median); the one with most%s%.200s%s "
 			"has %s.",
-			format_percent(program.ns, f->all).text, f->of, program.runs,
-			(int)program.length, program.most->name,
+			format_percent(program.ns, f->all).text, f->of,
+			format_count(program.runs).text, (int)program.length, program.most->name,
 			format_duration(median_run(rows, &program)).text, named ? ", " : "",
 			named ? program.most->name : "", named ? "," : "",
 			format_duration(program.most->self).text);
@@ -145,10 +145,11 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 	}
 	verdict_say(
 		v,
-		"%s %% of %s is in %u runs of %.*s, %s each (median); the longest%s%.200s%s has %s.",
-		format_percent(program.ns, f->all).text, f->of, program.runs, (int)program.length,
-		program.most->name, format_duration(median_run(rows, &program)).text,
-		named ? ", " : "", named ? program.most->name : "", named ? "," : "",
+		"%s %% of %s is in %s runs of %.*s, %s each (median); the longest%s%.200s%s has %s.",
+		format_percent(program.ns, f->all).text, f->of, format_count(program.runs).text,
+		(int)program.length, program.most->name,
+		format_duration(median_run(rows, &program)).text, named ? ", " : "",
+		named ? program.most->name : "", named ? "," : "",
 		format_duration(program.most->self).text);
 	return verdict_advise(
 		v, "Start fewer of them, each for more work; or more at a time: make -j, "

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "base/function_name.h"
 #include "base/origin.h"
 #include "base/path.h"
@@ -262,7 +263,8 @@ const char *evidence_whole(const struct evidence *e, const struct finding *findi
 	if (finding->of_cpu && e->totals.processes < 2)
 		return "the CPU time";
 	if (finding->of_cpu)
-		snprintf(buffer, size, "the CPU time of %u processes", e->totals.processes);
+		snprintf(buffer, size, "the CPU time of %s processes",
+		         format_count(e->totals.processes).text);
 	else
 		snprintf(buffer, size, "%s%s", evidence_time(e, time, sizeof(time)),
 		         evidence_queue(e));

@@ -2,6 +2,7 @@
 // What stacks do, for rules that ask for no more than that.
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/format.h"
 #include "base/function_name.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
@@ -177,7 +178,7 @@ bool evidence_program(const struct evidence *e, uint32_t metrics, char *buffer, 
 		if (ns <= most)
 			continue;
 		most = ns;
-		snprintf(buffer, size, "%.60s (%zu process%s)", name, count,
+		snprintf(buffer, size, "%.60s (%s process%s)", name, format_count(count).text,
 		         count == 1 ? "" : "es");
 	}
 	return most && 2 * most > all;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on more threads than CPUs: a quota, and threads that take each other's CPUs.
+#include "base/format.h"
 #include "base/path.h"
 #include "base/record.h"
 #include "base/share.h"
@@ -207,9 +208,9 @@ static enum measured measure_quota(const struct evidence *e, const struct rule *
 		                   "group %.200s)",
 		                   finding->value, cpus, run->quota_group ? run->quota_group : "?");
 	return finding_say(finding,
-	                   "throttled for %.0f %% of wall time by a quota of %s, which %u threads "
+	                   "throttled for %.0f %% of wall time by a quota of %s, which %s threads "
 	                   "share (control group %.200s)",
-	                   finding->value, cpus, threads,
+	                   finding->value, cpus, format_count(threads).text,
 	                   run->quota_group ? run->quota_group : "?");
 }
 
@@ -277,15 +278,15 @@ static enum measured measure_oversubscription(const struct evidence *e, const st
 		return finding_say(
 			finding,
 			"%.1f processes are ready to run at a time, on %u CPU%s; there are "
-			"%zu processes",
+			"%s processes",
 			finding->value * cpus, cpus, cpus == 1 ? "" : "s",
-			profile_threads(e->profile)->process_count);
+			format_count(profile_threads(e->profile)->process_count).text);
 	}
 	return finding_say(finding,
-	                   "%.1f threads%s%s are ready to run at a time, on %u CPU%s; there are %u "
+	                   "%.1f threads%s%s are ready to run at a time, on %u CPU%s; there are %s "
 	                   "threads",
 	                   finding->value * cpus, pool ? " of " : "", pool ? pool->name : "", cpus,
-	                   cpus == 1 ? "" : "s", e->totals.threads);
+	                   cpus == 1 ? "" : "s", format_count(e->totals.threads).text);
 }
 
 const struct rule rules_crowd[] = {

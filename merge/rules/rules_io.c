@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on files, pipes, sockets and sleep.
 #include "base/error.h"
+#include "base/format.h"
 #include "base/origin.h"
 #include "base/share.h"
 #include "merge/profile/profile_parts.h"
@@ -82,9 +83,9 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 		               "mapfile, redirect read from a file (`done < file`), or let one awk "
 		               "process do the work of the loop.");
 	snprintf(fact, sizeof(fact), "%s", finding->fact);
-	return finding_say(finding, "%.320s; the run has %s %llu times, %llu byte%s on average",
-	                   fact, writes ? "written" : "read", (unsigned long long)calls,
-	                   (unsigned long long)(bytes / calls), bytes / calls == 1 ? "" : "s");
+	return finding_say(finding, "%.320s; the run has %s %s times, %s byte%s on average", fact,
+	                   writes ? "written" : "read", format_count(calls).text,
+	                   format_count(bytes / calls).text, bytes / calls == 1 ? "" : "s");
 }
 
 // How many waits for sockets are as long as a receiver holds an acknowledgement back; 0 where they
@@ -228,7 +229,8 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 		"buffer), or set TCP_NODELAY. If the other side does take so long, send several "
 		"requests at once.");
 	snprintf(fact, sizeof(fact), "%s", finding->fact);
-	return finding_say(finding, "%.300s; %u waits of some 40 ms", fact, count);
+	return finding_say(finding, "%.300s; %s waits of some 40 ms", fact,
+	                   format_count(count).text);
 }
 
 // Who waits while the rest of the run works is not idle: make(1) waits so for its compilers.

@@ -538,9 +538,8 @@ static enum measured measure_gc(const struct evidence *e, const struct rule *rul
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
-	return finding_say(finding,
-	                   "%llu runs of Python's garbage collector take %.0f %% of %s%s%s",
-	                   (unsigned long long)gc->calls, finding->value,
+	return finding_say(finding, "%s runs of Python's garbage collector take %.0f %% of %s%s%s",
+	                   format_count(gc->calls).text, finding->value,
 	                   evidence_whole(e, finding, whole, sizeof(whole)),
 	                   *place ? ", most in " : "", place);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on processes and threads that are started for very little.
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/op.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
@@ -54,9 +55,9 @@ static void name_processes(const struct profile *p, char *text, size_t size)
 				most = id;
 		if (!most || (row && counts[most] < NAMED_SHARE * all))
 			break;
-		length += (size_t)snprintf(text + length, size - length,
-		                           row ? ", %u %.60s" : " (%u of them %.60s", counts[most],
-		                           profile_string(p, most));
+		length += (size_t)snprintf(
+			text + length, size - length, row ? ", %s %.60s" : " (%s of them %.60s",
+			format_count(counts[most]).text, profile_string(p, most));
 		counts[most] = 0;
 	}
 	if (*text && length + 1 < size)
@@ -175,7 +176,7 @@ static void place_at(const struct op_row *row, char *place, size_t size, struct 
 				     .line = row->line,
 				     .calls = row->calls,
 			     });
-	snprintf(place, size, "%.150s (%llu of them)", row->name, (unsigned long long)row->calls);
+	snprintf(place, size, "%.150s (%s of them)", row->name, format_count(row->calls).text);
 }
 
 static enum measured measure_processes(const struct evidence *e, const struct rule *rule,
@@ -204,10 +205,10 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 		place_at(line, place, sizeof(place), finding);
 	name_processes(e->profile, names, sizeof(names));
 	return finding_say(finding,
-	                   "starting and waiting for %u processes%s, which live for %.1f ms "
+	                   "starting and waiting for %s processes%s, which live for %.1f ms "
 	                   "on average: %.0f %% of the time%s%s",
-	                   e->totals.processes - 1, names, (double)life / 1e6, finding->value,
-	                   *place ? ", most in " : "", place);
+	                   format_count(e->totals.processes - 1).text, names, (double)life / 1e6,
+	                   finding->value, *place ? ", most in " : "", place);
 }
 
 static enum measured measure_threads(const struct evidence *e, const struct rule *rule,
@@ -237,10 +238,10 @@ static enum measured measure_threads(const struct evidence *e, const struct rule
 		finding_place(finding->function, finding->file, finding->line, place,
 		              sizeof(place));
 	return finding_say(finding,
-	                   "starting and waiting for %u threads, which live for %.2f ms on "
+	                   "starting and waiting for %s threads, which live for %.2f ms on "
 	                   "average: %.0f %% of the time%s%s",
-	                   e->totals.threads - 1, (double)life / 1e6, finding->value,
-	                   *place ? ", most in " : "", place);
+	                   format_count(e->totals.threads - 1).text, (double)life / 1e6,
+	                   finding->value, *place ? ", most in " : "", place);
 }
 
 const struct rule rules_start[] = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on threads that wait for each other: who holds what they wait for, and what works alone.
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/known_work.h"
 #include "base/path.h"
 #include "base/record.h"
@@ -61,7 +62,7 @@ static bool only_takes(const struct wait_row *row)
 static void say_waiters(const struct wait_side *waiter, char *buffer, size_t size)
 {
 	if (waiter->threads > 1)
-		snprintf(buffer, size, "%u threads wait", waiter->threads);
+		snprintf(buffer, size, "%s threads wait", format_count(waiter->threads).text);
 	else
 		snprintf(buffer, size, "%.60s waits",
 		         waiter->function ? waiter->function
