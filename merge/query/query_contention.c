@@ -26,18 +26,30 @@ struct demand {
 	double on_cpu_rate, ready_rate; // intervals that go on through the next bins
 };
 
-// Of the first END bins; those behind them stay 0: in a short run nearly all.
-static struct demand *add_up(const struct profile *p, uint32_t end)
+// Whether what goes on comes to a nanosecond in all bins there can be: sums of rates that end leave
+// less.
+static bool goes_on(const struct demand *open, uint64_t width_ns)
+{
+	double most_ns = (double)width_ns * CELLS_BINS;
+
+	return fabs(open->on_cpu_rate) * most_ns >= 1 || fabs(open->ready_rate) * most_ns >= 1;
+}
+
+// All behind *USED bins are 0, and have not been written: in a short run nearly all.
+static struct demand *add_up(const struct profile *p, uint32_t *used)
 {
 	const struct cells *cells = profile_cells(p);
 	struct demand *bins = calloc(CELLS_BINS + 1, sizeof(*bins)), open = { 0 };
 
+	*used = 0;
 	if (!bins)
 		return NULL;
 	for (uint32_t i = 0; i < cells->count; i++) {
 		const struct cell *cell = &cells->cells[i];
 		struct demand *bin = &bins[cell->bin < CELLS_BINS ? cell->bin : CELLS_BINS];
 		double ns = (double)(int64_t)cell->ns;
+		if (cell->bin >= *used && cell->bin < CELLS_BINS)
+			*used = cell->bin + 1;
 		if (cell->metric == METRIC_ON_CPU) {
 			bin->on_cpu_ns += ns;
 			bin->on_cpu_rate += cell->rate;
@@ -47,12 +59,14 @@ static struct demand *add_up(const struct profile *p, uint32_t end)
 		}
 	}
 	// As cells_between() has it: an interval's rate counts from the bin on where it begins.
-	for (uint32_t i = 0; i < end; i++) {
+	uint32_t i = 0;
+	for (; i < CELLS_BINS && (i < *used || goes_on(&open, cells->width_ns)); i++) {
 		open.on_cpu_rate += bins[i].on_cpu_rate;
 		open.ready_rate += bins[i].ready_rate;
 		bins[i].on_cpu_ns += open.on_cpu_rate * (double)cells->width_ns;
 		bins[i].ready_ns += open.ready_rate * (double)cells->width_ns;
 	}
+	*used = i;
 	return bins;
 }
 
@@ -145,17 +159,15 @@ static struct stretch whole(const struct run *run, uint64_t from_ns, uint64_t to
 	};
 }
 
-static uint32_t end_of(const struct window *window)
+static void take_bins(const struct profile *p, const struct demand *bins, uint32_t used,
+                      uint32_t *bin, const struct window *window, uint64_t until_ns,
+                      struct stretch *s)
 {
-	return window->end_bin < CELLS_BINS ? window->end_bin : CELLS_BINS;
-}
-
-static void take_bins(const struct profile *p, const struct demand *bins, uint32_t *bin,
-                      const struct window *window, uint64_t until_ns, struct stretch *s)
-{
-	uint32_t end = end_of(window);
+	uint32_t end = window->end_bin < CELLS_BINS ? window->end_bin : CELLS_BINS;
 
 	for (; *bin < end && window_bin_start(p, *bin) < until_ns; ++*bin) {
+		if (*bin >= used)
+			continue;
 		s->on_cpu_ns += bins[*bin].on_cpu_ns;
 		s->ready_ns += bins[*bin].ready_ns;
 	}
@@ -182,6 +194,7 @@ struct judging {
 	const struct profile *profile;
 	struct window window;
 	const struct demand *bins;
+	uint32_t used; // of BINS
 	bool outnumbered;
 	uint32_t bin; // that comes next
 	struct contention_answer *answer;
@@ -201,7 +214,7 @@ static void judge_bins(struct judging *j, struct stretch *s, uint64_t until_ns)
 	struct contention_parts parts = { 0 };
 	uint32_t first = j->bin;
 
-	take_bins(j->profile, j->bins, &j->bin, &j->window, until_ns, s);
+	take_bins(j->profile, j->bins, j->used, &j->bin, &j->window, until_ns, s);
 	judge(s, j->profile, j->outnumbered, &parts);
 	j->answer->idle_ns += idle_of(s, profile_run(j->profile));
 	j->answer->all.quota_ns += parts.quota_ns;
@@ -219,16 +232,16 @@ static int judge_all(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 {
 	const struct run *run = profile_run(p);
 	uint64_t run_ns = profile_run_ns(p), end_ns = to_ns && to_ns < run_ns ? to_ns : run_ns;
-	struct window window = window_of(p, from_ns, to_ns);
 	uint64_t begin_ns = 0;
-
-	cleanup_free struct demand *bins = add_up(p, end_of(&window));
+	uint32_t used;
+	cleanup_free struct demand *bins = add_up(p, &used);
 	cleanup_free struct contention *table = malloc(sizeof(*table));
 	if (!bins || !table)
 		return error_set(err, ENOMEM, "could not tell who had the CPUs");
 	struct judging j = { .profile = p,
-		             .window = window,
+		             .window = window_of(p, from_ns, to_ns),
 		             .bins = bins,
+		             .used = used,
 		             .outnumbered = profile_threads(p)->threads_seen > run->cpus,
 		             .answer = answer,
 		             .own = own };
