@@ -10,7 +10,7 @@ PROGRAM = """
 import json, sys, time
 import gevent, gevent.event, gevent.queue
 
-truth = {}
+truth, blocks = {}, []
 def add(key, seconds):
     truth[key] = truth.get(key, 0) + seconds
 
@@ -19,6 +19,7 @@ def leaf(seconds):
     gevent.sleep(seconds)  # line: leaf
     add("slept", time.monotonic() - before)
     add("asked", seconds)
+    add("held", sum(max(end - max(begin, before + seconds), 0) for begin, end in blocks))
 
 def sleeper(times):
     before = time.monotonic()
@@ -33,7 +34,8 @@ def blocker(times, block):
         if block:
             begin = time.monotonic()
             time.sleep(0.1)  # line: block
-            add("blocked", time.monotonic() - begin)
+            blocks.append((begin, time.monotonic()))
+            add("blocked", blocks[-1][1] - begin)
     add("blocker", time.monotonic() - before)
 
 def getter(queue):

@@ -7,7 +7,7 @@ from task_case import TaskCase, with_modules
 
 # Each coroutine adds up what it does: its life, its calls that block, its awaits.
 BODY = """
-truth = {}
+truth, blocks = {}, []
 def add(key, seconds):
     truth[key] = truth.get(key, 0) + seconds
 
@@ -16,6 +16,7 @@ async def leaf(seconds):
     await lib.sleep(seconds)  # line: leaf
     add("slept", time.monotonic() - before)
     add("asked", seconds)
+    add("held", sum(max(end - max(begin, before + seconds), 0) for begin, end in blocks))
 
 async def sleeper(times, done):
     before = time.monotonic()
@@ -31,7 +32,8 @@ async def blocker(times, block, done):
         if block:
             begin = time.monotonic()
             time.sleep(0.1)  # line: block
-            add("blocked", time.monotonic() - begin)
+            blocks.append((begin, time.monotonic()))
+            add("blocked", blocks[-1][1] - begin)
     add("blocker", time.monotonic() - before)
     done()
 

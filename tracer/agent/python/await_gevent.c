@@ -44,7 +44,7 @@ typedef py_object fast_keywords(py_object self, py_object const *arguments, intp
                                 py_object names);
 
 static const struct agent *agent;
-static bool is_watched;
+static bool is_found, is_watched;
 static void *const *api; // greenlet's
 static py_object hub_type, greenlet_type, gevent_type;
 static py_object waiter_type; // once it has been seen
@@ -597,6 +597,7 @@ bool await_gevent_find(struct agent *a)
 		return false;
 	}
 	agent = a;
+	is_found = true;
 	is_watched = await_may_watch() && has_all() && await_steps_start(a) &&
 	             await_objects_start() && watch(await_imported("greenlet"));
 	if (!is_watched)
@@ -616,7 +617,7 @@ bool await_gevent_comes(void)
 
 bool await_gevent_found(void)
 {
-	return is_watched;
+	return is_found;
 }
 
 void await_gevent_end(void)

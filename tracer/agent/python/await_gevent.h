@@ -30,7 +30,7 @@ bool await_gevent_find(struct agent *a);
    gevent's may use it. */
 bool await_gevent_comes(void);
 
-/* Whether its greenlets are seen. */
+/* Whether it was found, be it that greenlet is not as we know it, which a note has said. */
 bool await_gevent_found(void);
 
 /* The interpreter ends: what still waits has waited until now. */

@@ -19,6 +19,7 @@
 #define SELF       1  // word of a PyCFunctionObject
 
 static const struct agent *agent;
+static bool is_found;
 static py_object reschedule, expire; // trio's own; NULL: it is not watched
 static py_object detach_type;        // what a task yields that gives its coroutine away
 static py_object task_type;
@@ -238,6 +239,7 @@ bool await_trio_find(struct agent *a)
 		return false;
 	await_drop(last);
 	agent = a;
+	is_found = true;
 	if (!await_may_watch() || !await_steps_start(a) || !await_objects_start() ||
 	    !watch(module)) {
 		reschedule = NULL;
@@ -249,7 +251,7 @@ bool await_trio_find(struct agent *a)
 
 bool await_trio_found(void)
 {
-	return reschedule != NULL;
+	return is_found;
 }
 
 void await_trio_end(void)

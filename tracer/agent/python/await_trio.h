@@ -21,7 +21,7 @@ struct agent;
 /* Looks whether the program has imported it, and then watches it: true. Borrows A for good. */
 bool await_trio_find(struct agent *a);
 
-/* Whether its tasks are seen. */
+/* Whether it was found, be it that it is not as we know it, which a note has said. */
 bool await_trio_found(void);
 
 /* The interpreter ends: what still waits has waited until now. */
