@@ -115,6 +115,8 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 		verdict_say(v, "%s %% of %s is in one of %s processes: %.200s (%u).",
 		            format_percent(most->self, f->all).text, f->of,
 		            format_count(f->totals->processes).text, most->name, most->id);
+		verdict_set_price(f, &(struct price_place){ .pid = most->id }, (double)most->self,
+		                  v);
 		if (known_work_of_program(most->name))
 			return verdict_advise(v, "%s", known_work_of_program(most->name)->advice);
 		return verdict_advise(
@@ -127,6 +129,10 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 	if (program.runs < MANY_PROCESSES || share_of(program.ns, f->all) < MOST_SHARE)
 		return false;
 	bool named = strlen(program.most->name) > program.length;
+	cleanup_free char *name = strndup(program.most->name, program.length);
+	if (name)
+		verdict_set_price(f, &(struct price_place){ .program = name }, (double)program.ns,
+		                  v);
 	if (are_workers(f->profile, rows, &program)) {
 		verdict_say(
 			v,

@@ -101,11 +101,26 @@ static bool is_within(const struct state *state)
 	return state->entered && (!state->outermost || state->at_line || state->innermost);
 }
 
+// Whether thread SLOT is of PLACE's process, or runs its program.
+static bool is_process(const struct profile *p, uint32_t slot, const struct price_place *place)
+{
+	const struct thread_info *thread = profile_thread(p, slot);
+	const struct process_info *process = thread ? profile_process(p, thread->process) : NULL;
+	const char *title = process ? profile_string(p, process->title) : NULL;
+	size_t length = place->program ? strlen(place->program) : 0;
+
+	if (place->pid)
+		return process && process->pid == place->pid;
+	return title && length && strncmp(title, place->program, length) == 0 &&
+	       strchr(" :", title[length]);
+}
+
 // [node - 1]: whether a path that ends there is within PLACE. NULL if there is no memory.
 static bool *find_within(const struct profile *p, const struct price_place *place)
 {
 	const uint32_t count = profile_paths(p)->count;
-	const struct matcher m = { p, place, place->module && place->function[0] == '[' };
+	const struct matcher m = { p, place,
+		                   place->module && place->function && place->function[0] == '[' };
 	cleanup_free struct state *states = calloc((size_t)count + 1, sizeof(*states));
 	bool *within = calloc((size_t)count + 1, sizeof(*within));
 
@@ -114,10 +129,14 @@ static bool *find_within(const struct profile *p, const struct price_place *plac
 		const struct path_node *node = profile_node(p, id);
 		struct state *state = &states[id - 1];
 		if (!node->parent)
+			state->entered = !place->function && is_process(p, node->location, place);
+		if (!node->parent)
 			continue;
 		*state = states[node->parent - 1];
 		const struct location *location = profile_location(p, node->location);
-		if (m.nameless)
+		if (!place->function)
+			; // all of it
+		else if (m.nameless)
 			take_nameless(&m, location, state);
 		else
 			take_location(&m, location, state);

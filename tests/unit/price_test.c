@@ -124,6 +124,24 @@ Test(price, of_code_without_names_it_is_that_and_what_the_kernel_does_for_it)
 	expect_highest(&price, 500);
 }
 
+Test(price, of_a_process_or_a_program_it_is_all_that_they_do)
+{
+	add_process(&f, 2, 102, "cc1");
+	add_thread(&f, 2, 2, 102, "cc1");
+	for (unsigned i = 0; i < 400; i++)
+		add(&f, 2, METRIC_ON_CPU, 1, "main b.c:3 > parse b.c:9");
+	run(METRIC_ON_CPU, 600, "main a.c:3 > work a.c:30");
+	finish(1000, 2);
+	const struct price_place process = { .pid = 102 }, program = { .program = "cc1" };
+	struct price price = price_of(&process, 100);
+
+	expect_highest(&price, 400);
+	price = price_of(&program, 100);
+	expect_highest(&price, 400);
+	price = price_of(&(struct price_place){ .program = "cc" }, 100);
+	cr_expect_lt(price.high_ns, 150 * MS);
+}
+
 Test(price, none_is_less_than_the_symptom_or_more_than_the_run)
 {
 	plant();
