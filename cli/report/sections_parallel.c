@@ -27,13 +27,29 @@ static bool is_news(const struct parallel *p)
 	                               PARALLEL_SHARE * (double)p->all_ns;
 }
 
-static void say_most(struct section *s, const struct parallel *p, const char *who, uint64_t ns)
+// WHERE stands behind that.
+static void say_most(struct section *s, const struct parallel *p, const char *who, uint64_t ns,
+                     const char *where)
 {
 	section_say(s,
-	            "%s was alone on a CPU for %s of %s; more CPUs can make the run at most %.1f "
+	            "%s was alone on a CPU for %s of %s%s; more CPUs can make the run at most %.1f "
 	            "times as fast",
-	            who, format_duration(ns).text, format_duration(p->one_ns).text,
+	            who, format_duration(ns).text, format_duration(p->one_ns).text, where,
 	            (double)p->all_ns / (double)(p->none_ns + p->serial_ns));
+}
+
+// A program's name says little of what it works at: ", most in render (job.py:12)".
+static const char *where_in_process(struct section *s, const struct parallel *p)
+{
+	const struct wait_side *at = &p->process_at;
+	char place[256];
+
+	if (!at->function)
+		return "";
+	place_words(at->file, at->line, NULL, place, sizeof(place));
+	return report_say(s->report, ", %s in %s%s%s%s",
+	                  2 * p->process_at_ns >= p->process_ns ? "most" : "the largest part",
+	                  at->function, *place ? " (" : "", place, *place ? ")" : "");
 }
 
 static void say_alone(struct section *s, const struct parallel *p)
@@ -48,12 +64,12 @@ static void say_alone(struct section *s, const struct parallel *p)
 		say_most(s, p,
 		         report_say(s->report, "%s%s%s%s", p->alone.function, *place ? " (" : "",
 		                    place, *place ? ")" : ""),
-		         p->alone_ns);
+		         p->alone_ns, "");
 	else if ((double)p->process_ns >= SERIAL_SHARE * (double)p->all_ns)
 		say_most(s, p,
 		         report_say(s->report, "%s (process %u)", p->process ? p->process : "?",
 		                    p->process_pid),
-		         p->process_ns);
+		         p->process_ns, where_in_process(s, p));
 }
 
 bool section_say_parallel(struct section *s)

@@ -800,12 +800,47 @@ static uint64_t alone_elsewhere(const struct profile *p, const struct alone *alo
 	return most;
 }
 
+#define AT_SHARE 0.25 /* of the time of a process alone, at one place: less says little of it */
+
+// The place of the user's own where process NUMBER (a slot) was alone for longest.
+static void find_place_in_process(const struct profile *p, const struct alone *alone,
+                                  uint32_t number, struct parallel *parallel)
+{
+	struct wait_side sides[16];
+	uint64_t ns[16] = { 0 };
+	size_t count = 0, best = 0;
+
+	// The heaviest paths come first.
+	for (size_t i = 0; i < alone->count; i++) {
+		uint32_t node = alone->places[i].node, slot = slot_of(p, node);
+		struct wait_side side;
+		size_t at = 0;
+		if (profile_thread(p, slot)->process != number || !own_place_above(p, node))
+			continue;
+		fill_side(p, 0, node, false, false, &side);
+		while (at < count && !same_function(&sides[at], &side))
+			at++;
+		if (at == sizeof(sides) / sizeof(sides[0]))
+			continue;
+		if (at == count)
+			sides[count++] = side;
+		ns[at] += alone->places[i].ns;
+	}
+	for (size_t i = 0; i < count; i++)
+		best = ns[i] > ns[best] ? i : best;
+	if (!count || (double)ns[best] < AT_SHARE * (double)parallel->process_ns)
+		return;
+	parallel->process_at = sides[best];
+	parallel->process_at_ns = ns[best];
+}
+
 // A program that others started may be what they wait for, whatever it does.
 static void find_alone_process(const struct profile *p, const struct alone *alone,
                                struct parallel *parallel)
 {
 	const struct threads *threads = profile_threads(p);
 	cleanup_free uint64_t *ns = calloc((size_t)threads->process_count + 1, sizeof(*ns));
+	uint32_t best = 0;
 
 	for (size_t i = 0; ns && i < alone->count; i++) {
 		uint32_t slot = slot_of(p, alone->places[i].node);
@@ -819,7 +854,10 @@ static void find_alone_process(const struct profile *p, const struct alone *alon
 		parallel->process_ns = ns[process];
 		parallel->process = profile_string(p, info->title);
 		parallel->process_pid = info->pid;
+		best = process;
 	}
+	if (best)
+		find_place_in_process(p, alone, best, parallel);
 }
 
 // How many threads were on CPUs at once.

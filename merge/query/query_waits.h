@@ -107,6 +107,10 @@ struct parallel {
 	const char *process;
 	uint32_t process_pid;
 	uint64_t process_ns; /* of one_ns */
+	/* Where in it that was most, in code of the user's own, if a quarter of it was; else its
+	   function is NULL. */
+	struct wait_side process_at;
+	uint64_t process_at_ns; /* of process_ns, there */
 };
 void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
                     struct parallel *parallel);

@@ -501,7 +501,8 @@ static void say_share(const struct evidence *e, char *text, size_t size, struct 
 static enum measured say_process(const struct evidence *e, const struct parallel *parallel,
                                  struct finding *finding)
 {
-	char most[120] = "";
+	const struct wait_side *at = &parallel->process_at;
+	char most[120] = "", place[300], where[340] = "";
 
 	if (!parallel->process)
 		return MEASURED_NOTHING;
@@ -513,11 +514,23 @@ static enum measured say_process(const struct evidence *e, const struct parallel
 		say_share(e, most, sizeof(most), finding);
 		finding_advise(finding, "Start it earlier, beside other work, or split its work.");
 	}
+	if (at->function) {
+		finding_place(at->function, at->file, at->line, place, sizeof(place));
+		snprintf(where, sizeof(where), ", %s in %s",
+		         2 * parallel->process_at_ns >= parallel->process_ns ? "most"
+		                                                             : "the largest part",
+		         place);
+		finding_add(finding, &(struct finding_row){ .function = at->function,
+		                                            .file = at->file,
+		                                            .line = at->line,
+		                                            .ns = parallel->process_at_ns });
+	}
 	return finding_say(
 		finding,
-		"process %.100s (%u) works alone for %.0f %% of wall time%s, while no other "
+		"process %.100s (%u) works alone for %.0f %% of wall time%s%.200s, while no other "
 		"process has work%s",
-		parallel->process, parallel->process_pid, finding->value, evidence_queue(e), most);
+		parallel->process, parallel->process_pid, finding->value, evidence_queue(e), where,
+		most);
 }
 
 // What is not divided among threads, as other parts of the run are.

@@ -729,6 +729,12 @@ Test(finding_cpu, a_known_program_that_works_alone_has_advice_of_its_own)
 	cr_assert(finding != NULL);
 	cr_expect(strstr(finding->advice, "gzip -1") != NULL, "%s", finding->advice);
 	cr_expect_float_eq((double)finding->saving_ns / MS, 1200, 30); // by less work
+	struct parallel parallel;
+	query_parallel(f.profile, 0, 0, &parallel);
+	cr_expect_str_eq(parallel.process, "gzip a.bin");
+	cr_expect_str_eq(parallel.process_at.function, "flush_log");
+	cr_expect_eq(parallel.process_at.line, 18);
+	cr_expect_gt(2 * parallel.process_at_ns, parallel.process_ns);
 }
 
 // Its functions come first: nobody divides what has no name.

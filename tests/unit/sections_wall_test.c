@@ -63,8 +63,28 @@ Test(sections_wall, a_process_is_named_where_no_place_of_it_is_most)
 	p->parallel.process_ns = MS(900);
 	p->parallel.alone_ns = MS(400);
 	const char *text = made_text(made_section(p, READER_PAGE, section_parallel));
-	cr_expect(strstr(text, "\n> cc1 (process 77) was alone on a CPU for 900 ms of") != NULL,
+	cr_expect(strstr(text, "\n> cc1 (process 77) was alone on a CPU for 900 ms of 1.20 s; ") !=
+	                  NULL,
 	          "%s", text);
+}
+
+// What the process works at says more than its program's name.
+Test(sections_wall, a_process_that_is_alone_is_named_with_its_line)
+{
+	struct profile *p = profile();
+
+	p->parallel.process_ns = MS(900);
+	p->parallel.alone_ns = MS(400);
+	p->parallel.process_at =
+		(struct wait_side){ .function = "render", .file = "/src/job.py", .line = 7 };
+	p->parallel.process_at_ns = MS(400);
+	const char *text = made_text(made_section(p, READER_PAGE, section_parallel));
+	cr_expect(strstr(text, "900 ms of 1.20 s, the largest part in render (job.py:7); more") !=
+	                  NULL,
+	          "%s", text);
+	p->parallel.process_at_ns = MS(500);
+	text = made_text(made_section(p, READER_PAGE, section_parallel));
+	cr_expect(strstr(text, ", most in render (job.py:7); more") != NULL, "%s", text);
 }
 
 // Of 1 s of wall time 0.9 s are work of a thread that holds a lock, 0.1 s waiting for a CPU.
