@@ -182,7 +182,7 @@ static uint64_t sum_of(const uint64_t ns[METRIC_COUNT])
 	return sum;
 }
 
-static uint64_t run_ns(const struct profile *p, const struct query *window)
+static uint64_t length_of(const struct profile *p, const struct query *window)
 {
 	uint64_t end = profile_run_ns(p);
 
@@ -224,6 +224,36 @@ static uint64_t noise_ns(const struct profile *p, uint64_t rest_ns)
 	return ns_whole(1.96 * sqrt(2) * own * (double)rest_ns);
 }
 
+// Waits at pipes and sockets of which nobody is known to have ended them, where others at such are
+// known to be for PLACE: these may be, too.
+static uint64_t may_be_for(const struct wait_rows *waits, const struct price_place *place,
+                           const struct sums *wall)
+{
+	bool is_end = false;
+
+	for (size_t i = 0; place->function && i < waits->count; i++) {
+		const struct wait_row *row = &waits->rows[i];
+		is_end |= row->kind == WAIT_KIND_DESCRIPTOR && row->holder.function &&
+		          strcmp(row->holder.function, place->function) == 0;
+	}
+	if (!is_end)
+		return 0;
+	return wall->all[METRIC_OFF_NET] - wall->within[METRIC_OFF_NET] +
+	       wall->all[METRIC_OFF_PIPE] - wall->within[METRIC_OFF_PIPE];
+}
+
+// What is HIGH_NS of the run is more of one without the profiler, whose own work may be in the rest
+// of it: on all CPUs of the program's alike, as far as is known.
+static uint64_t without_overhead(const struct run *run, uint64_t high_ns, uint64_t run_ns)
+{
+	uint64_t own =
+		ns_whole((double)run->collector_cpu_ns / (run_cpus(run) ? run_cpus(run) : 1));
+	uint64_t rest = run_ns > high_ns ? run_ns - high_ns : 0;
+
+	own = own < rest ? own : rest;
+	return own < run_ns ? ns_whole((double)high_ns * share_of(run_ns, run_ns - own)) : high_ns;
+}
+
 // Of what the end of the run waited for; where that is not known, of the critical thread.
 static int add_up_wall(const struct profile *p, const struct query *query,
                        const struct wall_account *wall, const bool *within, struct sums *sums,
@@ -246,7 +276,7 @@ int price_find(const struct profile *p, const struct query *query, const struct 
 	cleanup_free bool *within = find_within(p, place);
 	struct sums wall = { 0 }, threads = { 0 };
 	struct wall_account account = { 0 };
-	uint64_t run = run_ns(p, query);
+	uint64_t run = length_of(p, query);
 
 	if (!within)
 		return error_set(err, ENOMEM, "could not find what a change would save");
@@ -261,7 +291,8 @@ int price_find(const struct profile *p, const struct query *query, const struct 
 		whole = of_threads(&threads, run);
 	whole += query_sampling_margin(p, whole, account.all_ns ? account.all_ns : run);
 	uint64_t shown = symptom_ns + margin_ns, high = whole > shown ? whole : shown;
-	high += waits->wall_unknown_ns;
+	high += waits->wall_unknown_ns + may_be_for(waits, place, &wall);
+	high = without_overhead(profile_run(p), high, run);
 	high += high < run ? noise_ns(p, run - high) : 0;
 	price->low_ns = symptom_ns > margin_ns ? symptom_ns - margin_ns : 0;
 	price->high_ns = high < run ? high : run > symptom_ns ? run : symptom_ns;

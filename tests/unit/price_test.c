@@ -154,3 +154,18 @@ Test(price, none_is_less_than_the_symptom_or_more_than_the_run)
 	price = price_of(&gone, 2000);
 	cr_expect_eq(price.high_ns, 2000 * MS);
 }
+
+// What profiling itself took is not in a run without it.
+Test(price, shares_are_those_of_a_run_without_the_profiler)
+{
+	plant();
+	struct run run = *profile_run(f.profile);
+	const struct price_place save = { .function = "save", .line = 11 };
+	uint64_t before = price_of(&save, 150).high_ns;
+
+	run.collector_cpu_ns = 200 * MS; // on one of two CPUs
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	struct price price = price_of(&save, 150);
+	cr_expect(price.high_ns > before + 50 * MS && price.high_ns <= 1000 * MS, "%" PRIu64,
+	          price.high_ns / MS);
+}
