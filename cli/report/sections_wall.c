@@ -96,6 +96,8 @@ static const char *kind_words(const struct wait_row *row)
 {
 	const char *kind = wait_kind_name(row->kind, row->cause);
 
+	if (row->lock)
+		return row->lock;
 	if (row->python)
 		return "Python lock";
 	return *kind ? kind : metric_name(row->cause);

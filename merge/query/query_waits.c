@@ -233,6 +233,42 @@ static uint32_t lock_kind_of(const struct profile *p, uint32_t node)
 	return 0;
 }
 
+// Functions of databases' lock managers, which put a session to sleep by whatever means they have:
+// a latch, a semaphore, a signal. What is waited for is the lock. Of those on one path the first
+// here counts: it says most.
+static const struct {
+	const char *function, *lock;
+} lock_managers[] = {
+	{ "XactLockTableWait", "row lock" }, // PostgreSQL: until another transaction ends
+	{ "MultiXactIdWait", "row lock" },
+	{ "heap_lock_tuple", "row lock" },
+	{ "LockRelationOid", "table lock" },
+	{ "LockAcquireExtended", "lock of the database" },
+	{ "LWLockAcquire", "lightweight lock" },
+	{ "LWLockAcquireOrWait", "lightweight lock" },
+	{ "lock_wait_suspend_thread", "row lock" },    // InnoDB
+	{ "MDL_context::acquire_lock", "table lock" }, // MySQL, MariaDB
+	{ "sqliteDefaultBusyCallback", "lock of the database" },
+};
+
+static const char *lock_managed(const struct profile *p, uint32_t node)
+{
+	const size_t none = sizeof(lock_managers) / sizeof(lock_managers[0]);
+	size_t best = none;
+
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *l = profile_location(p, profile_node(p, node)->location);
+		const struct place *places = l->place_count ? profile_places(p, l) : NULL;
+		for (uint32_t i = 0; i < l->place_count; i++) {
+			const char *name = profile_string(p, places[i].function);
+			for (size_t k = 0; name && k < best; k++)
+				if (strcmp(name, lock_managers[k].function) == 0)
+					best = k;
+		}
+	}
+	return best < none ? lock_managers[best].lock : NULL;
+}
+
 static void fill_resource(const struct profile *p, const struct wall_edge *e, uint32_t waiter_node,
                           struct wait_row *row)
 {
@@ -251,6 +287,7 @@ static void fill_resource(const struct profile *p, const struct wall_edge *e, ui
 	             row->kind == WAIT_KIND_SPIN;
 	row->cause = spins ? METRIC_OFF_LOCK : e->cause;
 	row->address = e->resource;
+	row->lock = spins ? NULL : lock_managed(p, waiter_node);
 	if (e->kind == WALL_GIL)
 		return;
 	row->python = is_python(p, e);
@@ -476,7 +513,7 @@ static bool same_function(const struct wait_side *a, const struct wait_side *b)
 
 static bool same_row(const struct wait_row *a, const struct wait_row *b)
 {
-	bool same = a->kind == b->kind && a->cause == b->cause &&
+	bool same = a->kind == b->kind && a->cause == b->cause && a->lock == b->lock &&
 	            strings_same(a->resource, b->resource) &&
 	            a->resource_line == b->resource_line &&
 	            strings_same(a->resource_file, b->resource_file) &&

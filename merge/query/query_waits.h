@@ -49,7 +49,10 @@ struct wait_row {
 	bool made; /* it has no name, but it is known where the user's code initialized it */
 	/* The library's Python function that the waiter has called ("Queue.get"); NULL: none. */
 	const char *within;
-	bool python;      /* it is a lock of Python's, or is made of one: a Condition, a Queue */
+	bool python; /* it is a lock of Python's, or is made of one: a Condition, a Queue */
+	/* What a lock manager of the program's own locks, where its functions say that the waiter
+	   is in it, whatever it waits by: "row lock". NULL: it is in none. */
+	const char *lock;
 	uint64_t address; /* in its program or library; or an inode; 0: not known */
 	uint32_t kind;    /* enum held_kind, WAIT_KIND_…; 0: not known */
 	enum metric cause;

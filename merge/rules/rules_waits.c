@@ -23,7 +23,8 @@
 
 static bool same_holder(const struct wait_row *a, const struct wait_row *b)
 {
-	return a->kind == b->kind && a->holder.function && b->holder.function &&
+	return (a->lock ? a->lock == b->lock : a->kind == b->kind && !b->lock) &&
+	       a->holder.function && b->holder.function &&
 	       strcmp(a->holder.function, b->holder.function) == 0;
 }
 
@@ -44,6 +45,8 @@ static bool may_be_within(const struct wait_rows *waits, const struct wait_row *
 // thread) is waited for in a function of that.
 static bool is_held(const struct wait_rows *waits, const struct wait_row *row)
 {
+	if (row->lock)
+		return true;
 	if (row->python && row->kind == HELD_SEMAPHORE)
 		return !row->within && !may_be_within(waits, row);
 	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
@@ -75,7 +78,9 @@ static void say_resource(const struct wait_row *row, char *buffer, size_t size)
 {
 	const char *kind = wait_kind_name(row->kind, row->cause);
 
-	if (row->python && !row->within)
+	if (row->lock)
+		snprintf(buffer, size, "a %s", row->lock);
+	else if (row->python && !row->within)
 		snprintf(buffer, size, "a Python lock");
 	else if (row->resource && !row->made)
 		snprintf(buffer, size, "the %s `%.60s`", kind, row->resource);
@@ -121,7 +126,7 @@ static enum measured say_holder(const struct wait_row *row, const char *queue,
 	say_waiters(&row->waiter, waiters, sizeof(waiters));
 	if (base)
 		snprintf(at, sizeof(at), " at %.120s:%d", base, row->waiter.line);
-	if (row->kind == WAIT_KIND_DESCRIPTOR) {
+	if (row->kind == WAIT_KIND_DESCRIPTOR && !row->lock) {
 		advise_other_end(row, finding);
 		return finding_say(
 			finding,
@@ -129,6 +134,12 @@ static enum measured say_holder(const struct wait_row *row, const char *queue,
 			finding->value, queue, holder, waiters, at);
 	}
 	say_resource(row, what, sizeof(what));
+	if (row->lock && strcmp(row->lock, "row lock") == 0)
+		finding_advise(
+			finding,
+			"Sessions wait for the transaction that has locked what they change: "
+			"commit earlier, do slow work before the first change, and spread "
+			"changes of one row (such as a counter) over several rows.");
 	return finding_say(finding,
 	                   "%.0f %% of wall time%s is %s, which holds %s while %s for it%s",
 	                   finding->value, queue, holder, what, waiters, at);
@@ -335,6 +346,8 @@ static bool takes_turns(const struct wait_row *row)
 {
 	// Python's threads are waited for at locks, as they begin and end: nobody is fed by that.
 	if (row->within && strncmp(row->within, "Thread.", strlen("Thread.")) == 0)
+		return false;
+	if (row->lock)
 		return false;
 	return row->kind == HELD_CONDITION || row->kind == HELD_SEMAPHORE ||
 	       row->kind == HELD_BARRIER;
@@ -618,7 +631,8 @@ const struct rule rules_waits[] = {
 	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "
-	          "that held a mutex, read-write lock or lock of Python's, or is at the other end "
+	          "that held a mutex, read-write lock, lock of Python's or of a database's lock "
+	          "manager, or is at the other end "
 	          "of a pipe or socket, as a share of wall time; with what the holder of a lock waits "
 	          "for itself, as at a socket, and with that lock's holders whose stack was not "
 	          "taken; without the time in which that one had no CPU, and without waits at pipes "

@@ -518,6 +518,31 @@ Test(finding_cpu, who_waits_in_foreign_code_is_named_by_that)
 	}
 }
 
+// Databases put a session to sleep by a latch or a semaphore: what it waits for is a lock.
+Test(finding_cpu, the_functions_of_a_lock_manager_say_what_is_waited_for)
+{
+	const struct {
+		const char *stack, *says;
+	} locks[] = {
+		{ "main a.c:3 > save a.c:31 > XactLockTableWait@libc > LockAcquireExtended@libc > "
+		  "epoll_wait@libc",
+		  "which holds a row lock while save waits for it" },
+		{ "main a.c:3 > save a.c:31 > LockRelationOid@libc > LockAcquireExtended@libc > "
+		  "epoll_wait@libc",
+		  "which holds a table lock while save waits for it" },
+		{ "main a.c:3 > save a.c:31 > WaitLatch@libc > epoll_wait@libc", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+		wait_stack = locks[i].stack;
+		cleanup(findings) struct findings *found = hold(HELD_SEMAPHORE, 900);
+		const struct finding *finding = finding_of(found, "CPU-HOLDER");
+		cr_assert_eq(!finding, !locks[i].says, "%s", wait_stack);
+		cr_expect(!finding || strstr(finding->fact, locks[i].says), "%s", finding->fact);
+		cr_expect_eq(!finding, finding_of(found, "CPU-STAGE") != NULL, "%s", wait_stack);
+	}
+}
+
 // Runtimes that ask the kernel themselves call nothing that the agent knows: the functions in which
 // their threads wait say what kind of lock it is.
 Test(finding_cpu, the_functions_of_a_runtime_tell_the_kind_of_its_lock)
