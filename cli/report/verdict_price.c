@@ -125,7 +125,7 @@ void verdict_set_price_of_sum(const struct verdict_facts *f, const struct place_
 // What more CPUs could give, and what is said of the measurement, is no change at a place.
 static void take_price_of_finding(const struct finding *finding, struct verdict *v)
 {
-	if (!finding->function || finding->rule->potential)
+	if (finding->rule->potential || finding->rule->subject == RULES_QUALITY)
 		return;
 	v->price.low_ns = finding->saving_low_ns;
 	v->price.high_ns = finding->saving_high_ns;
@@ -138,16 +138,17 @@ void verdict_say_price(const struct verdict_facts *f, struct verdict *v)
 
 	if (v->said)
 		take_price_of_finding(v->said, v);
+	// Of what is all over the run no one place can be changed.
+	const char *what = v->said && !v->said->function ? "Avoiding that" : "A change there";
 	double low = share_of(v->price.low_ns, all), high = share_of(v->price.high_ns, all);
 	if (!v->price.high_ns || !all)
 		return;
 	if (v->price.low_ns && high - low >= WIDE_SHARE)
-		snprintf(v->sentence + length, size,
-		         " A change there saves %.0f to %.0f %% of wall time.", 100 * low,
-		         100 * high);
+		snprintf(v->sentence + length, size, " %s saves %.0f to %.0f %% of wall time.",
+		         what, 100 * low, 100 * high);
 	else
-		snprintf(v->sentence + length, size,
-		         " A change there saves at most %.0f %% of wall time.", 100 * high);
+		snprintf(v->sentence + length, size, " %s saves at most %.0f %% of wall time.",
+		         what, 100 * high);
 }
 
 // Where findings are priced without waiting for a CPU, of which an op has its part.

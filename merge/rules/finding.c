@@ -64,15 +64,12 @@ static int find_range(const struct evidence *e, struct finding *finding, struct 
 		                           .file = finding->file,
 		                           .line = finding->line };
 	uint64_t saving = finding->saving_ns, margin = finding->saving_margin_ns;
-	uint64_t high = saving + margin + e->waits->wall_unknown_ns;
-	struct price price = { .low_ns = saving > margin ? saving - margin : 0,
-		               .high_ns = high < e->wall_ns ? high : e->wall_ns };
+	struct price price = { 0 };
 
 	finding->asked_ns = e->wall_ns;
 	if (!saving)
 		return 0;
-	if (finding->function &&
-	    price_find(e->profile, &e->query, &place, saving, margin, &price, err) < 0)
+	if (price_find(e->profile, &e->query, &place, saving, margin, &price, err) < 0)
 		return -1;
 	finding->saving_low_ns = finding->bound ? 0 : price.low_ns;
 	finding->saving_high_ns = price.high_ns;

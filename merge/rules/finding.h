@@ -45,7 +45,7 @@ struct finding {
 	                              comes from no samples. See query_sampling_margin() */
 	/* What a change at that place may save (merge/rules/price.h): from what the finding has
 	   measured to the wall share of the whole place, FUNCTION with all that it calls; without
-	   such a place, by the margin and with the waits of the run whose holder is not known.
+	   such a place, to all that was measured; both with what price.h says of the ends.
 	   Where the saving is an upper bound (BOUND), from 0 on. Both are 0 if SAVING_NS is. */
 	uint64_t saving_low_ns, saving_high_ns;
 	uint64_t asked_ns; /* wall time of what was asked about, of which these are parts */

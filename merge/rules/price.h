@@ -32,12 +32,13 @@ struct price {
 
 /* Code, or with PROGRAM or PID all that processes do. */
 struct price_place {
-	const char *function; /* "[…" with MODULE: all code of that without a name */
+	const char *function; /* NULL: no place is known, and the symptom is all there is; "[…" with
+	                         MODULE: all code of that without a name */
 	const char *file;     /* NULL: of any */
 	const char *module;   /* the same */
 	int line;             /* 0: all lines */
-	const char *program;  /* "cc1" of "cc1 a.c": all that run it; NULL: none */
-	uint32_t pid;         /* 0: none */
+	const char *program; /* "cc1" of "cc1 a.c": all that run it; NULL: none */
+	uint32_t pid;        /* 0: none */
 };
 
 /*
