@@ -69,6 +69,29 @@ static const struct kind programs[] = {
 	  { "compression", "To compress, use a lower level (-mx=1) or threads (-mmt=on)." } },
 	{ "md5sum|sha1sum|sha224sum|sha256sum|sha384sum|sha512sum|b2sum|cksum|shasum",
 	  { "checksums", SUM_ADVICE } },
+	{ "sort",
+	  { "sorting",
+	    "LC_ALL=C compares bytes instead of by the rules of a language, -S 50% sorts in memory, "
+	    "--parallel uses more CPUs, and -u replaces uniq. Filter lines before they are sorted." } },
+	{ "grep|egrep|fgrep|zgrep",
+	  { "searching text",
+	    "Use LC_ALL=C, -F for plain strings, and -m 1 where one match is enough; search several "
+	    "files at once (xargs -P), or use ripgrep, which has threads." } },
+	{ "sed|tr|cut|uniq|comm|join|paste|nl|fold",
+	  { "editing text",
+	    "Use LC_ALL=C, let one process do several edits (sed -e A -e B), and split the input "
+	    "among several processes (parallel --pipe, split -n l/4)." } },
+	{ "awk|gawk|mawk|nawk",
+	  { "processing text",
+	    "Use LC_ALL=C, and mawk instead of gawk; filter lines before; split the input "
+	    "among several processes (parallel --pipe, split -n l/4)." } },
+	{ "find",
+	  { "walking directories",
+	    "Leave directories out (-prune, -maxdepth), test names before what needs a stat() "
+	    "(-size, -mtime), and call programs for many files at once (-exec CMD {} +)." } },
+	{ "jq",
+	  { "processing JSON", "Read each file once with one filter, stream large ones "
+	                       "(--stream), or use gojq or jaq, which are faster." } },
 };
 
 static const struct known_work *find(const struct kind *kinds, size_t count, const char *name,

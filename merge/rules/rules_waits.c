@@ -546,6 +546,19 @@ static enum measured say_process(const struct evidence *e, const struct parallel
 		most);
 }
 
+// Whether SIDE is code without symbols of the program that the process TITLE runs: all that is
+// known of it is the process.
+static bool is_program(const struct wait_side *side, const char *title)
+{
+	const char *name = side->function;
+	size_t length = title ? strcspn(title, " ") : 0;
+
+	if (!length || side->file || side->line)
+		return false;
+	// Under another name, as awk is mawk, it may be known.
+	return (strncmp(name, title, length) == 0 && !name[length]) || known_work_of_program(name);
+}
+
 // What is not divided among threads, as other parts of the run are.
 static enum measured measure_alone(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -558,7 +571,8 @@ static enum measured measure_alone(const struct evidence *e, const struct rule *
 		return MEASURED_LACKS;
 	if (!find_alone(e))
 		return MEASURED_NOTHING;
-	if (2 * parallel->alone_ns < parallel->process_ns || !parallel->alone.function)
+	if (2 * parallel->alone_ns < parallel->process_ns || !parallel->alone.function ||
+	    is_program(&parallel->alone, parallel->process))
 		return say_process(e, parallel, finding);
 	// It is divided, if not evenly: see CPU-IMBALANCE.
 	if (is_import(e, &parallel->alone) ||

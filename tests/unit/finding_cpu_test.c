@@ -762,6 +762,28 @@ Test(finding_cpu, a_known_program_that_works_alone_has_advice_of_its_own)
 	cr_expect_gt(2 * parallel.process_at_ns, parallel.process_ns);
 }
 
+// Of a tool without symbols all that is known is its process: the shell is not to blame, and no
+// function is.
+Test(finding_cpu, a_tool_that_works_alone_is_named_as_a_process)
+{
+	static const struct {
+		const char *title, *stack;
+	} rows[] = { { "sort big", "sort@libc" }, { "awk {print}", "mawk@libc" } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		holder_process = rows[i].title;
+		held_stack = rows[i].stack;
+		cleanup(findings) struct findings *found = hold(HELD_JOIN, 1200);
+		const struct finding *finding = finding_of(found, "CPU-ALONE");
+		char process[64];
+
+		cr_assert(finding != NULL, "%s", rows[i].title);
+		snprintf(process, sizeof(process), "process %s (", rows[i].title);
+		cr_expect(strstr(finding->fact, process) == finding->fact, "%s", finding->fact);
+		cr_expect(strstr(finding->advice, "LC_ALL=C") != NULL, "%s", finding->advice);
+	}
+}
+
 // Its functions come first: nobody divides what has no name.
 Test(finding_cpu, code_of_a_jit_compiler_that_works_alone_is_said_to_be_that)
 {
