@@ -79,6 +79,20 @@ Test(debug_package, it_is_that_of_the_package_that_owns_the_file)
 	cr_expect_str_eq(find("/usr/lib/x86_64-linux-gnu/libcrypto.so.3"), "libssl3-dbgsym");
 }
 
+Test(debug_package, the_closest_name_is_read_first)
+{
+	char package[16];
+
+	// More than are read.
+	for (int i = 0; i < 100; i++) {
+		snprintf(package, sizeof(package), "python3-%d", i);
+		list(package, "/usr/share/doc\n");
+	}
+	list("python3.11-minimal", "/usr/bin/python3.11\n");
+	list("python3.11", "/usr/share/doc/python3.11\n");
+	cr_expect_str_eq(find("/usr/bin/python3.11"), "python3.11-minimal-dbgsym");
+}
+
 Test(debug_package, the_c_librarys_has_another_name_and_lib_may_be_usr_lib)
 {
 	cr_expect_str_eq(find("/lib/x86_64-linux-gnu/libc.so.6"), "libc6-dbg");
