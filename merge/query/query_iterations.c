@@ -120,27 +120,40 @@ struct search {
 	uint8_t *phase_of;  // [line - 1]
 	uint32_t phases[CYCLE_PHASES + 1]; // the line of each; 0: none
 	uint32_t bins;    // that the run has: a short one has few of those that there may be
-	struct bin *time; // [phase * bins + bin]
+	struct bin *time; // [bin * (CYCLE_PHASES + 1) + phase]: bins are gone through
 	uint8_t *looks;   // of the bins in which the thread had a CPU, or wanted none
 	uint32_t *bin_of; // [look]
 	size_t look_count;
 	struct bin *waited; // [bin]: for a free CPU, or for Python's lock; and imports
 };
 
-static void search_at_scope_end(struct search *s)
+// What search_begin() has made.
+static void search_end(struct search *s)
 {
-	keys_fini(&s->keys);
-	free(s->first);
 	paths_fini(&s->lines);
-	free(s->line_of);
-	free(s->gil);
-	free(s->stage);
 	free(s->total);
 	free(s->phase_of);
 	free(s->time);
 	free(s->looks);
 	free(s->bin_of);
 	free(s->waited);
+	s->lines = (struct paths){ 0 };
+	s->total = NULL;
+	s->phase_of = NULL;
+	s->time = NULL;
+	s->looks = NULL;
+	s->bin_of = NULL;
+	s->waited = NULL;
+}
+
+static void search_at_scope_end(struct search *s)
+{
+	search_end(s);
+	keys_fini(&s->keys);
+	free(s->first);
+	free(s->line_of);
+	free(s->gil);
+	free(s->stage);
 }
 
 void iterations_free(struct iterations *iterations)
@@ -291,21 +304,27 @@ static bool add_totals(struct search *s)
 	return true;
 }
 
-static int search_init(struct search *s, const struct profile *p, uint32_t slot, bool own,
-                       struct error *err)
+static int search_init(struct search *s, const struct profile *p, struct error *err)
 {
 	const struct query query = { .by = BY_LINE, .user_code = QUERY_OWN_CODE };
 
-	*s = (struct search){ .profile = p, .own = own };
+	*s = (struct search){ .profile = p };
 	if (keys_init(&s->keys, p, &query, KEYS_CODE, err) < 0)
 		return -1;
 	s->line_of = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->line_of));
 	s->gil = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->gil));
 	s->first = tiers_of_keys(&s->keys.keys, profile_strings(p));
 	s->stage = calloc((size_t)profile_paths(p)->count + 1, sizeof(*s->stage));
-	if (s->line_of && s->gil && s->stage && s->first && make_lines(s, slot) && add_totals(s))
+	if (s->line_of && s->gil && s->stage && s->first)
 		return 0;
 	return error_set(err, ENOMEM, "could not look for iterations");
+}
+
+// Lines of the user's OWN code, or of all code. search_end() comes before the next one.
+static bool search_begin(struct search *s, uint32_t slot, bool own)
+{
+	s->own = own;
+	return make_lines(s, slot) && add_totals(s);
 }
 
 static bool is_hot(const struct search *s, uint32_t line)
@@ -364,7 +383,7 @@ static void choose_phases(struct search *s, uint32_t function)
 
 static struct bin *time_in(const struct search *s, uint8_t phase, uint32_t bin)
 {
-	return &s->time[(size_t)phase * s->bins + bin];
+	return &s->time[(size_t)bin * (CYCLE_PHASES + 1) + phase];
 }
 
 static void add_times(struct search *s)
@@ -390,6 +409,8 @@ static uint8_t look_at(const struct search *s, uint32_t bin, int64_t rates[CYCLE
 	uint8_t found = CYCLE_NOTHING;
 
 	for (uint8_t phase = 1; phase <= CYCLE_PHASES; phase++) {
+		if (!s->phases[phase])
+			phase = ELSEWHERE; // they are the first ones
 		const struct bin *time = time_in(s, phase, bin);
 		rates[phase] += time->rate;
 		uint64_t ns =
@@ -612,15 +633,22 @@ static int find(struct search *s, struct iterations *found, struct error *err)
 	return 0;
 }
 
-// Lines of the user's OWN code, or of all code.
-static int find_in(const struct profile *p, uint32_t slot, bool own, struct iterations *found,
-                   struct error *err)
+// In the user's own code; in all code if there is none.
+static int find_in_thread(const struct profile *p, uint32_t slot, struct iterations *found,
+                          struct error *err)
 {
 	cleanup(search) struct search s;
 
-	if (search_init(&s, p, slot, own, err) < 0)
+	if (search_init(&s, p, err) < 0)
 		return -1;
-	return find(&s, found, err);
+	for (int all = 0; all < 2 && !found->count; all++) {
+		search_end(&s);
+		if (!search_begin(&s, slot, !all))
+			return error_set(err, ENOMEM, "could not look for iterations");
+		if (find(&s, found, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 struct iterations *query_iterations(const struct profile *p, struct error *err)
@@ -634,12 +662,12 @@ struct iterations *query_iterations(const struct profile *p, struct error *err)
 		return NULL;
 	}
 	found->bin_ns = profile_cells(p)->width_ns;
+	if (profile_cells(p)->last_bin + 1 < CYCLE_LOOKS_MIN)
+		return steal(found);
 	if (query_account(p, &account, err) < 0)
 		return NULL;
 	slot = slot_of(p, &account);
-	if (slot && find_in(p, slot, true, found, err) < 0)
-		return NULL;
-	if (slot && !found->count && find_in(p, slot, false, found, err) < 0)
+	if (slot && find_in_thread(p, slot, found, err) < 0)
 		return NULL;
 	return steal(found);
 }

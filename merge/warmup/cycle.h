@@ -28,6 +28,8 @@
 #define CYCLE_ELSEWHERE 32 /* the phase of whatever is no other: brief ones may be chance */
 #define CYCLE_NOTHING   0  /* a look at which nothing was seen: as the look before it */
 #define CYCLE_COUNT_MIN 5  /* cycles that there have to be */
+#define CYCLE_LOOKS_MIN                                                                            \
+	20 /* fewer have none: the longer half of five cycles lasts six looks each */
 
 struct cycle {
 	size_t count;     /* of cycles; 0: there are none */
