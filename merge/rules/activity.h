@@ -73,6 +73,8 @@ enum activity {
 	ACTIVITY_REGEX,      /* compiles a regular expression */
 	ACTIVITY_MATCH,      /* matches text against one */
 	ACTIVITY_STREAM,     /* makes a stream of C++ over a string, or ends one */
+	ACTIVITY_SYNCED,     /* a stream of C++ goes through stdio, byte by byte to read */
+	ACTIVITY_EXTRACT,    /* reads values from a stream of C++ */
 	ACTIVITY_SHARE,      /* counts the owners of a shared pointer of C++ */
 	ACTIVITY_SORT,       /* sorts */
 	ACTIVITY_COLLATE,    /* compares texts by the rules of a language */

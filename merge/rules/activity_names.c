@@ -146,6 +146,11 @@ static const struct names table[] = {
 	  "std::basic_stringstream*::basic_stringstream*|std::*istringstream*::~basic_*|"
 	  "std::*ostringstream*::~basic_*|std::*stringstream*::~basic_*|"
 	  "std::__cxx11::basic_*stringstream*::basic_*stringstream*" },
+	{ ACTIVITY(SYNCED), "gnu_cxx::stdio_sync_filebuf<*" },
+	{ ACTIVITY(EXTRACT),
+	  "std::istream& std::istream::_M_extract<*|std::istream::operator>>*|std::num_get<*|"
+	  "std::basic_istream<*::operator>>*|std::basic_istream<* std::operator>>*|"
+	  "std::istream::_M_extract<*|std::basic_istream<* std::getline*|std::istream::get*" },
 	{ ACTIVITY(SHARE),
 	  "std::_Sp_counted_base*::_M_release*|std::_Sp_counted_base*::_M_add_ref*|"
 	  "std::__shared_count*::__shared_count*|"

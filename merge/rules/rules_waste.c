@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-#define NEXT_SHARE 0.03 // of what statements take: most of a row's time is looking at its columns
-#define ON_CPU     (1u << METRIC_ON_CPU)
+#define NEXT_SHARE  0.03 // of what statements take: most of a row's time is looking at its columns
+#define SYNCED_PART 8    // 1 of so many parts of what streams take
+#define ON_CPU      (1u << METRIC_ON_CPU)
 
 static const struct rule_callee moves[] = {
 	{ "vector", "An element that leaves or enters a vector moves all that follow: use "
@@ -114,6 +115,22 @@ static enum measured measure_scan(const struct evidence *e, const struct rule *r
 	                   evidence_whole(e, finding, whole, sizeof(whole)), place);
 }
 
+// What reads from other streams, as from files, goes by no buffer of stdio's.
+static enum measured measure_synced(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	uint64_t synced = 0, all = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (!(time->doing & rule->doing) || time->doing & rule->not_doing)
+			continue;
+		all += time->ns[METRIC_ON_CPU];
+		synced += time->doing & ACTIVITY(SYNCED) ? time->ns[METRIC_ON_CPU] : 0;
+	}
+	return SYNCED_PART * synced < all ? MEASURED_NOTHING : measure_doing(e, rule, finding);
+}
+
 const struct rule rules_waste[] = {
 	{ .id = "CPU-REGEX",
 	  .subject = RULES_CPU,
@@ -169,6 +186,32 @@ const struct rule rules_waste[] = {
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
 	  .doing = ACTIVITY(THROW),
 	  .not_doing = ACTIVITY(DEEPCOPY), // of their own
+	  .metrics = ON_CPU },
+	{ .id = "CPU-CIN",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .title = "standard streams of C++ kept in step with stdio",
+	  .formula =
+	          "CPU time of std::cin, std::cout and their like, where an eighth of it and more "
+	          "is in the buffer that goes through C's stdin and stdout (stdio_sync_filebuf), "
+	          "without the system calls, as a share of the critical thread's time, or of all "
+	          "CPU time where that is more",
+	  .why = "So that printf() and std::cout may be mixed, the streams have no buffer of their "
+	         "own: std::cin calls getc() and ungetc() for each character.",
+	  .advice =
+	          "Call std::ios::sync_with_stdio(false) and std::cin.tie(nullptr) before the first "
+	          "input or output, if the program does not mix them with stdio's functions; write "
+	          "\"\\n\" instead of std::endl; or read all input at once (fread(), "
+	          "std::from_chars()).",
+	  .source = "our choice",
+	  .part = 0.7,
+	  .part_from = "our choice: with a buffer of its own std::cin takes a fifth of the time",
+	  .measure = measure_synced,
+	  .within = { "CPU-FORMAT" },
+	  .doing = ACTIVITY(SYNCED) | ACTIVITY(EXTRACT),
+	  .not_doing = ACTIVITY(WRITE) | ACTIVITY(READ) | ACTIVITY(LINK),
 	  .metrics = ON_CPU },
 	{ .id = "CPU-STREAM",
 	  .subject = RULES_CPU,

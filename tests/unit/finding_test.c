@@ -44,6 +44,11 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		  34 },
 		{ "IO-MESSAGES", METRIC_ON_CPU,
 		  "main a.c:3 > ask a.c:25 > write@libc > sock_write_iter@kernel", 25 },
+		{ "CPU-CIN", METRIC_ON_CPU,
+		  "main a.cc:3 > std::istream::_M_extract<long>(long&)@libc > "
+		  "__gnu_cxx::stdio_sync_filebuf<char, std::char_traits<char> "
+		  ">::underflow()@libc > getc@libc",
+		  3 },
 		{ "CPU-STREAM", METRIC_ON_CPU,
 		  "main a.c:3 > parse a.c:26 > std::basic_istringstream<char>::basic_istringstream"
 		  "@libc",
