@@ -16,7 +16,8 @@ struct calls {
 static const struct calls calls[] = {
 	{ "strcmp|strncmp|strcasecmp|strncasecmp|memcmp|bcmp|wcscmp|wmemcmp|strcoll", "",
 	  "If the loop looks for one of many entries: use a hash table, or sort them once and call "
-	  "bsearch(). If it tells few words apart: compare lengths or first bytes first, or turn "
+	  "bsearch(); if it walks a chain of a hash table: a hash function that spreads the keys, and "
+	  "more buckets. If it tells few words apart: compare lengths or first bytes first, or turn "
 	  "words into numbers once." },
 	{ "strlen|strnlen|wcslen|rawmemchr", "",
 	  "Where the string does not change, call strlen() once before the loop and keep the length "

@@ -29,6 +29,8 @@ static const struct rule_callee moves[] = {
 	{ "sscanf", "sscanf() looks for the end of the whole text at each call: use "
 	            "strtol(), strtod() or std::from_chars(), which stop behind the "
 	            "number, or give it one line at a time." },
+	{ "strlen", "Call strlen() once before the loop, and keep lengths beside strings: a "
+	            "condition like i < strlen(s) walks the whole string each time." },
 	{ "'pop' of 'list'", "list.pop(0) moves all that follow: use collections.deque and its "
 	                     "popleft(), or walk the list by an index." },
 	{ "'insert' of 'list'", "list.insert() moves all that follow: use collections.deque and "

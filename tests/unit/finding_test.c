@@ -103,6 +103,7 @@ Test(finding, advice_on_quadratic_work_by_what_is_called)
 		{ "alloc::vec::Vec<u8>::remove@libc > memmove@libc", "VecDeque" },
 		{ "__isoc99_sscanf@libc > rawmemchr@libc", "strtol()" },
 		{ "strcat@libc", "join them once" },
+		{ "strlen@libc", "once before the loop" },
 	};
 	char stack[200];
 

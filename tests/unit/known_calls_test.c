@@ -12,6 +12,7 @@ Test(known_calls, advice_is_about_what_is_called)
 	} rows[] = {
 		{ "strcmp", "hash table" },
 		{ "__strcmp_avx2", "hash table" },
+		{ "__strcmp_evex", "more buckets" },
 		{ "__memcmp_evex_movbe", "hash table" },
 		{ "__strncasecmp_l_avx2", NULL },
 		{ "__strlen_evex", "once before the loop" },
