@@ -192,8 +192,9 @@ static bool is_own(const struct asking *a, const struct location *location,
 	// An interpreter's functions are no places of a script's.
 	if (module && origin_is_interpreter(module->path))
 		return false;
-	// Most of these are the compiler's, at the line of the class. Who copies is to blame.
-	if (doing & ACTIVITY(OBJECT))
+	// Most of these are the compiler's, at the line of the class. Who copies or moves is to
+	// blame.
+	if (doing & (ACTIVITY(OBJECT) | ACTIVITY(MOVED)))
 		return false;
 	return !origin_is_foreign(module ? module->path : NULL, file);
 }

@@ -63,6 +63,7 @@ enum activity {
 	ACTIVITY_RELEASE,    /* of these, those that give back */
 	ACTIVITY_COPY,       /* memcpy, memmove, and what a copy of an object allocates */
 	ACTIVITY_FILL,       /* memset: sets all of a piece of memory to one value */
+	ACTIVITY_MOVED,      /* moves an object: a move constructor or assignment */
 	ACTIVITY_OBJECT,     /* copies an object: a copy constructor, an assignment, a clone */
 	ACTIVITY_STRING_END, /* strlen, strcat: walks to the end of a string, or to a place in a
 	                        string or linked list */

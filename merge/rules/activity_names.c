@@ -392,10 +392,11 @@ static const char *outside_brackets(const char *name, const char *end, char c)
 }
 
 // "a::list<int>::list(a::list<int> const&)", "a::b::operator=(a::b const&)": a copy constructor or
-// assignment, whether somebody has written it or the compiler.
-static bool copies_object(const char *name, size_t length)
+// assignment, whether somebody has written it or the compiler. BY_REFERENCE is how its parameter
+// ends.
+static bool makes_of_object(const char *name, size_t length, const char *by_reference)
 {
-	static const char assigns[] = "operator=", by_reference[] = " const&)";
+	static const char assigns[] = "operator=";
 	const char *end = name + length, *open = outside_brackets(name, end, '(');
 	const char *member = name, *own = name, *colon;
 
@@ -433,8 +434,10 @@ activity_set activity_of(const char *function, const char *file)
 	activity_set found = find_names(bucket_of_name("*"), name, length);
 	if (*name != '*')
 		found |= find_names(bucket_of_name(name), name, length);
-	if (copies_object(name, length))
+	if (makes_of_object(name, length, " const&)"))
 		found |= ACTIVITY(OBJECT);
+	if (makes_of_object(name, length, "&&)"))
+		found |= ACTIVITY(MOVED);
 	return found;
 }
 

@@ -20,7 +20,7 @@
 #define KB     1024
 
 // Whatever else is known of what a stack does explains it better.
-#define EXPLAINED (~(ACTIVITIES_IN_LOOPS | ACTIVITIES_WITHIN))
+#define EXPLAINED (~(ACTIVITIES_IN_LOOPS | ACTIVITIES_WITHIN | ACTIVITY(MOVED)))
 
 struct loop_row {
 	uint32_t loop;   // string: its fact
