@@ -20,8 +20,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BESIDE_SHARE 0.1  /* of the time that threads were on CPUs, two or more at once */
-#define WIDE_SHARE   0.1  /* of wall time, from the lowest price to the highest: both are said */
+#define BESIDE_SHARE 0.1 /* of the time that threads were on CPUs, two or more at once */
+#define WIDE_SHARE   0.1 /* of wall time, from the lowest price to the highest: both are said */
+#define NEARLY_ALL   0.995
 #define GIVES_REASON 0.33 /* the same, where the place has the time of all that it calls, too */
 
 // What code that had CPU_NS of all threads made the run wait for CPUs, as merge/rules/queue.h has
@@ -146,7 +147,7 @@ void verdict_say_price(const struct verdict_facts *f, struct verdict *v)
 	if (v->price.low_ns && high - low >= WIDE_SHARE)
 		snprintf(v->sentence + length, size, " %s saves %.0f to %.0f %% of wall time.",
 		         what, 100 * low, 100 * high);
-	else
+	else if (high < NEARLY_ALL) // that it is at most everything is no news
 		snprintf(v->sentence + length, size, " %s saves at most %.0f %% of wall time.",
 		         what, 100 * high);
 }

@@ -33,6 +33,14 @@ static void expect_verdict(struct profile *profile, const char *sentence)
 	free(verdict);
 }
 
+static void expect_no_words(struct profile *profile, const char *words)
+{
+	char *verdict = verdict_of(profile);
+
+	cr_expect(eq(ptr, strstr(verdict, words), NULL), "\"%s\" in \"%s\"", words, verdict);
+	free(verdict);
+}
+
 Test(text_verdict, the_verdict_names_one_number_and_one_place)
 {
 	expect_verdict(fake_profile(),
@@ -443,6 +451,9 @@ Test(text_verdict, the_price_of_a_finding_is_what_a_change_at_its_place_saves)
 	expect_verdict(profile, ". A change there saves 70 to 98 % of wall time.");
 	finding->saving_low_ns = 45 * NS_PER_SEC;
 	expect_verdict(profile, ". A change there saves at most 98 % of wall time.");
+	finding->saving_high_ns = 50 * NS_PER_SEC;
+	expect_no_words(profile, "A change there"); // all of it is no news
+	finding->saving_high_ns = 49 * NS_PER_SEC;
 	finding->saving_low_ns = 0; // it is up to how far the work can be divided
 	expect_verdict(profile, ". A change there saves at most 98 % of wall time.");
 	finding->function = NULL; // it is all over the run
