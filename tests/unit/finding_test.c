@@ -282,8 +282,8 @@ Test(finding, reads_that_are_large_on_average_are_not_tiny)
 	} table[] = {
 		{ 0, 0, "many small reads or writes: 60 %" }, // not known
 		{ 100, 1 << 20, NULL },
-		{ 200000, 1, "read 200000 times, 1 byte on average" },
-		{ 200000, 16383, "16383 bytes on average" },
+		{ 200000, 1, "read 200,000 times, 1 byte on average" },
+		{ 200000, 16383, "16,383 bytes on average" },
 		{ 200000, 16384, NULL },
 		{ 2000, 1 << 20, NULL },
 	};
