@@ -190,6 +190,17 @@ static uint64_t length_of(const struct profile *p, const struct query *window)
 	return end > window->from_ns ? end - window->from_ns : 0;
 }
 
+// NS of wall time, and as much of the waits for a CPU as of all other time, but no less than LEAST:
+// who has waited for anything waits for a CPU behind that.
+static uint64_t with_queue(uint64_t ns, uint64_t least, const struct sums *wall)
+{
+	uint64_t all = sum_of(wall->all), ready = wall->all[METRIC_OFF_RUNNABLE];
+	double part = share_of(ns, all - ready);
+	uint64_t queue = ns_whole((part < 1 ? part : 1) * (double)ready);
+
+	return ns + (queue > least ? queue : least);
+}
+
 // What the end of the run waited for in the place. While it waited for a CPU, others or its own
 // threads had them: with less work of the place the run would have waited less, as a rule in
 // proportion to that.
@@ -201,7 +212,7 @@ static uint64_t of_wall(const struct sums *wall, const struct sums *threads)
 	double part = of_cpu > of_wall ? of_cpu : of_wall;
 	uint64_t queue = ns_whole(part * (double)wall->all[METRIC_OFF_RUNNABLE]);
 
-	return sum_of(wall->within) - ready + (queue > ready ? queue : ready);
+	return with_queue(sum_of(wall->within) - ready, queue > ready ? queue : ready, wall);
 }
 
 // Where it is not known what the run waited for, the CPU time of all threads stands for it.
@@ -290,7 +301,11 @@ int price_find(const struct profile *p, const struct query *query, const struct 
 	if (!account.ranks && of_threads(&threads, run) > whole)
 		whole = of_threads(&threads, run);
 	whole += query_sampling_margin(p, whole, account.all_ns ? account.all_ns : run);
-	uint64_t shown = symptom_ns + margin_ns, high = whole > shown ? whole : shown;
+	// That of a place is in WHOLE, and in the symptom as far as own threads had the CPUs.
+	bool placed = place->function || place->program || place->pid;
+	uint64_t shown = symptom_ns + margin_ns;
+	shown = placed ? shown : with_queue(shown, 0, &wall);
+	uint64_t high = whole > shown ? whole : shown;
 	high += waits->wall_unknown_ns + may_be_for(waits, place, &wall);
 	high = without_overhead(profile_run(p), high, run);
 	high += high < run ? noise_ns(p, run - high) : 0;

@@ -169,3 +169,16 @@ Test(price, shares_are_those_of_a_run_without_the_profiler)
 	cr_expect(price.high_ns > before + 50 * MS && price.high_ns <= 1000 * MS, "%" PRIu64,
 	          price.high_ns / MS);
 }
+
+// Who has waited for the disk waits for a CPU behind that, where it is not known at which place.
+Test(price, without_a_place_the_symptom_has_its_part_of_waits_for_a_cpu)
+{
+	run(METRIC_ON_CPU, 200, "main a.c:3 > work a.c:30");
+	run(METRIC_OFF_FILE, 300, "main a.c:3 > save a.c:14 > fsync@libc");
+	run(METRIC_OFF_RUNNABLE, 500, "main a.c:3 > work a.c:30");
+	finish(1000, 2);
+	struct price price = price_of(&(struct price_place){ 0 }, 300);
+
+	cr_expect_eq(price.low_ns, 300 * MS);
+	expect_highest(&price, 600);
+}
