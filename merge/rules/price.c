@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/origin.h"
+#include "base/path.h"
 #include "base/share.h"
 #include "base/strings.h"
 #include "merge/profile/profile.h"
@@ -62,8 +63,25 @@ static bool is_nameless(const struct matcher *m, const struct location *location
 	const struct place *places = profile_places(m->profile, location);
 	const struct module *module = profile_module(m->profile, location->module);
 
-	return (!location->place_count || !places[0].function) && module &&
-	       strings_same(module->path, m->place->module);
+	if ((location->place_count && places[0].function) || !module ||
+	    profile_is_kernel(m->profile, location))
+		return false;
+	return m->place->module ? strings_same(module->path, m->place->module)
+	                        : strcmp(path_base(module->path), m->place->function) == 0;
+}
+
+// Rows call code without a name "[libfoo.so]", with its module; findings by the module's name
+// alone.
+static bool asks_nameless(const struct matcher *m)
+{
+	const struct price_place *place = m->place;
+
+	if (!place->function || place->file || place->module)
+		return place->function && place->module && place->function[0] == '[';
+	for (uint32_t id = 1; id <= profile_locations(m->profile)->count; id++)
+		if (is_nameless(m, profile_location(m->profile, id)))
+			return true;
+	return false;
 }
 
 // Of code without a name it is only known where it was left, for the kernel or for named code.
@@ -119,11 +137,11 @@ static bool is_process(const struct profile *p, uint32_t slot, const struct pric
 static bool *find_within(const struct profile *p, const struct price_place *place)
 {
 	const uint32_t count = profile_paths(p)->count;
-	const struct matcher m = { p, place,
-		                   place->module && place->function && place->function[0] == '[' };
+	struct matcher m = { p, place, false };
 	cleanup_free struct state *states = calloc((size_t)count + 1, sizeof(*states));
 	bool *within = calloc((size_t)count + 1, sizeof(*within));
 
+	m.nameless = asks_nameless(&m);
 	// Callers come before their callees; the root of a tree is a thread.
 	for (uint32_t id = 1; states && within && id <= count; id++) {
 		const struct path_node *node = profile_node(p, id);

@@ -227,7 +227,7 @@ class Markdown(Summaries):
         self.assertEqual(html.unescape(re.sub(r"\\(.)", r"\1", text.splitlines()[0])),
                          "### bottleneck: " + report["verdict"]["sentence"])
         self.assertRegex(text, r"(?m)^- \*\*IO-SLEEP\*\* \(warning\), costs \d+ ms( ±[\d.]+ [mµ]?s)?, \d+ % of wall"
-                               r" time, a change there saves (\d+ ms to|at most) \d+ ms at <code>nap</code>, <code>nap\.py:5</code>: ")
+                               r" time, a change there saves ([\d.]+ m?s to|at most) [\d.]+ m?s at <code>nap</code>, <code>nap\.py:5</code>: ")
         table = text[text.index("#### Hotspots"):]
         self.assertRegex(table, r"(?m)^\| ---: \|")
         self.assertIn("<code>nap.py:5</code>", table)
@@ -311,7 +311,7 @@ class Digest(Summaries):
         profile = self.nap()
         text = self.text(profile)
         self.assertRegex(text, r"(?m)^1\. IO-SLEEP \(warning\), costs \d+ ms( ±[\d.]+ [mµ]?s)?, \d+ % of wall"
-                               r" time, a change there saves (\d+ ms to|at most) \d+ ms, in nap, nap\.py:5$")
+                               r" time, a change there saves ([\d.]+ m?s to|at most) [\d.]+ m?s, in nap, nap\.py:5$")
         self.assertRegex(text, r"(?m)^    4\| def nap\(\):\n  > 5\|     time\.sleep\(0\.4\)\n    6\| ")
         self.assertRegex(text, r"(?m)^nap\.py:5 \d+ ms, [\d.]+ ±[\d.]+ %$")
         self.assertIn("how far to trust this", text)

@@ -122,6 +122,8 @@ Test(price, of_code_without_names_it_is_that_and_what_the_kernel_does_for_it)
 	struct price price = price_of(&nameless, 400);
 
 	expect_highest(&price, 500);
+	price = price_of(&(struct price_place){ .function = "libc.so.6" }, 400);
+	expect_highest(&price, 500);
 }
 
 Test(price, of_a_process_or_a_program_it_is_all_that_they_do)
