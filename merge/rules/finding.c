@@ -72,7 +72,8 @@ static int find_range(const struct evidence *e, struct finding *finding, struct 
 	// What others took is measured as it is, and no change of the program saves it.
 	if (finding->rule->subject == RULES_QUALITY)
 		price = (struct price){ saving > margin ? saving - margin : 0, saving + margin };
-	else if (price_find(e->profile, &e->query, &place, saving, margin, &price, err) < 0)
+	else if (price_find_by(e->profile, &e->query, e->waits, &e->wall, &place, saving, margin,
+	                       &price, err) < 0)
 		return -1;
 	finding->saving_low_ns = finding->bound ? 0 : price.low_ns;
 	finding->saving_high_ns = price.high_ns;

@@ -299,26 +299,23 @@ static int add_up_wall(const struct profile *p, const struct query *query,
 	return add_up(p, query, QUERY_THREADS, tid, within, sums, err);
 }
 
-int price_find(const struct profile *p, const struct query *query, const struct price_place *place,
-               uint64_t symptom_ns, uint64_t margin_ns, struct price *price, struct error *err)
+int price_find_by(const struct profile *p, const struct query *query, const struct wait_rows *waits,
+                  const struct wall_account *account, const struct price_place *place,
+                  uint64_t symptom_ns, uint64_t margin_ns, struct price *price, struct error *err)
 {
 	cleanup_free bool *within = find_within(p, place);
 	struct sums wall = { 0 }, threads = { 0 };
-	struct wall_account account = { 0 };
 	uint64_t run = length_of(p, query);
 
 	if (!within)
 		return error_set(err, ENOMEM, "could not find what a change would save");
-	cleanup(wait_rows) struct wait_rows *waits =
-		query_waits(p, query->from_ns, query->to_ns, err);
-	if (!waits || query_wall_account(p, query, &account, err) < 0 ||
-	    add_up(p, query, QUERY_THREADS, NULL, within, &threads, err) < 0 ||
-	    add_up_wall(p, query, &account, within, &wall, err) < 0)
+	if (add_up(p, query, QUERY_THREADS, NULL, within, &threads, err) < 0 ||
+	    add_up_wall(p, query, account, within, &wall, err) < 0)
 		return -1;
 	uint64_t whole = of_wall(&wall, &threads);
-	if (!account.ranks && of_threads(&threads, run) > whole)
+	if (!account->ranks && of_threads(&threads, run) > whole)
 		whole = of_threads(&threads, run);
-	whole += query_sampling_margin(p, whole, account.all_ns ? account.all_ns : run);
+	whole += query_sampling_margin(p, whole, account->all_ns ? account->all_ns : run);
 	// That of a place is in WHOLE, and in the symptom as far as own threads had the CPUs.
 	bool placed = place->function || place->program || place->pid;
 	uint64_t shown = symptom_ns + margin_ns;
@@ -330,4 +327,16 @@ int price_find(const struct profile *p, const struct query *query, const struct 
 	price->low_ns = symptom_ns > margin_ns ? symptom_ns - margin_ns : 0;
 	price->high_ns = high < run ? high : run > symptom_ns ? run : symptom_ns;
 	return 0;
+}
+
+int price_find(const struct profile *p, const struct query *query, const struct price_place *place,
+               uint64_t symptom_ns, uint64_t margin_ns, struct price *price, struct error *err)
+{
+	struct wall_account account = { 0 };
+	cleanup(wait_rows) struct wait_rows *waits =
+		query_waits(p, query->from_ns, query->to_ns, err);
+
+	if (!waits || query_wall_account(p, query, &account, err) < 0)
+		return -1;
+	return price_find_by(p, query, waits, &account, place, symptom_ns, margin_ns, price, err);
 }

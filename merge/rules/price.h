@@ -25,6 +25,8 @@
 struct error;
 struct profile;
 struct query;
+struct wait_rows;
+struct wall_account;
 
 struct price {
 	uint64_t low_ns, high_ns; /* of wall time; both 0: not known */
@@ -47,3 +49,8 @@ struct price_place {
  */
 int price_find(const struct profile *p, const struct query *query, const struct price_place *place,
                uint64_t symptom_ns, uint64_t margin_ns, struct price *price, struct error *err);
+
+/* The same for who has asked for the WAITS and the ACCOUNT of that window already. */
+int price_find_by(const struct profile *p, const struct query *query, const struct wait_rows *waits,
+                  const struct wall_account *account, const struct price_place *place,
+                  uint64_t symptom_ns, uint64_t margin_ns, struct price *price, struct error *err);
