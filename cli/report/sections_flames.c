@@ -11,6 +11,7 @@
 
 #define SHARE_MIN   0.0002 // of all: narrower boxes than a pixel are of no use
 #define NODES_MAX   60000  // of one tree, or its light nodes are left out
+#define IDLE_TIMES  4      // as much waiting as work and more is mostly of threads without work
 
 #define PAGE(place) .at = { [READER_PAGE] = (place) }
 
@@ -19,6 +20,11 @@ struct flame {
 	enum query_of of;
 	bool on_cpu, off_cpu;
 	bool whole_only;
+};
+
+enum {
+	TIME, // places in KINDS
+	ON_CPU
 };
 
 static const struct flame kinds[] = {
@@ -186,9 +192,9 @@ static const struct section_column flame_columns[] = {
 	{ "total", .type = CELL_SERIES, PAGE(7), .make = make_total },
 };
 
-// NULL in *OUT if nothing is in it. -1 on error.
+// NULL in *OUT if nothing is in it; *TOTAL is what is. -1 on error.
 static int find_flame(struct report *r, const struct flame *flame, const struct flames *flames,
-                      struct section **out, struct error *err)
+                      struct section **out, uint64_t *total, struct error *err)
 {
 	struct drawn drawn = { .flame = flame, .least_share = SHARE_MIN };
 	cleanup(call_tree) struct call_tree *tree =
@@ -197,7 +203,8 @@ static int find_flame(struct report *r, const struct flame *flame, const struct 
 	*out = NULL;
 	if (!tree)
 		return -1;
-	if (!call_tree_root(tree)->total)
+	*total = call_tree_root(tree)->total;
+	if (!*total)
 		return 0;
 	if (!take_nodes(r, tree, flames->frames, &drawn.nodes))
 		return error_set(err, ENOMEM, "could not write the call tree");
@@ -222,21 +229,32 @@ struct section *section_flames(struct report *r, const struct flames *flames, st
 		COUNT = sizeof(kinds) / sizeof(kinds[0])
 	};
 	struct section *made[COUNT] = { NULL };
+	uint64_t totals[COUNT] = { 0 };
+	size_t order[COUNT];
 	struct section *s = section_new(r, "flames", NULL);
 
 	for (size_t i = 0; i < COUNT; i++) {
-		const struct section_column column = { .id = kinds[i].key,
+		order[i] = i;
+		if (is_wanted(&kinds[i], r->view, flames->whole) &&
+		    find_flame(r, &kinds[i], flames, &made[i], &totals[i], err) < 0)
+			return NULL;
+	}
+	// The first one is what a reader sees: where most threads wait for work, what runs would be
+	// a sliver beside them.
+	if (made[TIME] && made[ON_CPU] && totals[TIME] / (1 + IDLE_TIMES) > totals[ON_CPU]) {
+		order[TIME] = ON_CPU;
+		order[ON_CPU] = TIME;
+	}
+	for (size_t i = 0; i < COUNT; i++) {
+		const struct section_column column = { .id = kinds[order[i]].key,
 			                               .type = CELL_ROW,
 			                               PAGE(1) };
 		section_columns(s, &column, 1);
-		if (is_wanted(&kinds[i], r->view, flames->whole) &&
-		    find_flame(r, &kinds[i], flames, &made[i], err) < 0)
-			return NULL;
 	}
 	struct section_row *row = section_row(s, &(const uint64_t){ 0 });
 	for (size_t i = 0; row && i < s->column_count; i++) {
-		row->cells[i].section = made[i];
-		row->cells[i].flags = made[i] ? 0 : CELL_ABSENT;
+		row->cells[i].section = made[order[i]];
+		row->cells[i].flags = made[order[i]] ? 0 : CELL_ABSENT;
 	}
 	return section_end(s, err);
 }

@@ -116,6 +116,27 @@ Test(html, nothing_is_left_of_what_is_put_together)
 	cr_expect_eq(occurrences("http://") + occurrences("https://"), 0);
 }
 
+static const char *first_flame(void)
+{
+	// iterators do not change what they walk
+	return json_object_iter_key(
+		json_object_iter((json_t *)json_object_get(phase(), "flames")));
+}
+
+// Threads of a pool that wait for work would leave a sliver to the one that works.
+Test(html, the_first_flame_graph_is_of_cpus_where_most_threads_wait)
+{
+	const struct view view = view_default();
+
+	add(&f, 1, METRIC_ON_CPU, 30, "main a.c:3 > work a.c:9");
+	add(&f, 1, METRIC_OFF_LOCK, 100, "main a.c:3 > read@libc");
+	make(&view);
+	cr_expect_str_eq(first_flame(), "time");
+	add(&f, 1, METRIC_OFF_LOCK, 500, "main a.c:3 > read@libc");
+	make(&view);
+	cr_expect_str_eq(first_flame(), "on");
+}
+
 Test(html, trees_sum_to_the_time_that_there_was)
 {
 	const struct view view = view_default();
