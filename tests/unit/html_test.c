@@ -119,8 +119,7 @@ Test(html, nothing_is_left_of_what_is_put_together)
 static const char *first_flame(void)
 {
 	// iterators do not change what they walk
-	return json_object_iter_key(
-		json_object_iter((json_t *)json_object_get(phase(), "flames")));
+	return json_object_iter_key(json_object_iter((json_t *)json_object_get(phase(), "flames")));
 }
 
 // Threads of a pool that wait for work would leave a sliver to the one that works.
