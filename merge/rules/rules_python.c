@@ -193,6 +193,18 @@ static void advise_unblocking(const char *library, struct finding *finding)
 			finding_advise(finding, "%s", advices[i].advice);
 }
 
+// Which runs BLOCKER's tasks; of a callback, which the program has.
+static const char *library_of(const struct await_rows *rows, const struct await_function *blocker)
+{
+	for (size_t i = 0; i < rows->task_count; i++) {
+		const struct await_function *of = &rows->tasks[i].coroutine;
+		if (of->name == blocker->name && of->file == blocker->file &&
+		    of->line == blocker->line)
+			return rows->tasks[i].library;
+	}
+	return rows->all.library;
+}
+
 static enum measured measure_blocks(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
@@ -212,7 +224,7 @@ static enum measured measure_blocks(const struct evidence *e, const struct rule 
 	uint64_t delayed_ns = 0;
 	for (size_t i = 0; i < rows->block_count; i++)
 		delayed_ns += rows->blocks[i].delayed_ns;
-	advise_unblocking(rows->all.library, finding);
+	advise_unblocking(library_of(rows, &most->blocker), finding);
 	add_lines_below(e, &most->blocker, finding);
 	if (!finding->function)
 		finding_add(finding, &(struct finding_row){

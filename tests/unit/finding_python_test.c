@@ -235,6 +235,37 @@ Test(finding_python, an_event_loop_that_is_blocked_while_tasks_are_ready)
 	}
 }
 
+Test(finding_python, a_loop_that_is_not_asyncios_has_advice_of_its_own)
+{
+	static const struct {
+		const char *library, *advice;
+	} table[] = {
+		{ NULL, "asyncio.to_thread" },
+		{ "uvloop", "asyncio.to_thread" },
+		{ "trio", "trio.to_thread.run_sync" },
+		{ "gevent", "threadpool.apply" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct python_await_event event = { .kind = AWAIT_LIBRARY,
+			                            .count = 1,
+			                            .place_count = 2 };
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 1000, "{answer train.py:36}");
+		tell_block(200, 1);
+		event.places[0] = (struct await_told){ "Server.answer", "train.py", 30 };
+		event.places[1] = (struct await_told){ table[i].library, "", 0 };
+		if (table[i].library)
+			profile_add_python_await(f.profile, &event);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-LOOP");
+		cr_assert(finding != NULL);
+		cr_expect(strstr(finding->advice, table[i].advice), "%s", finding->advice);
+	}
+}
+
 // Neither the interpreter's own functions on the way nor a wrapper is what the line calls.
 Test(finding_python, what_a_line_calls_is_what_is_written_there)
 {
