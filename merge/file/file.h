@@ -14,7 +14,7 @@ struct error;
 struct run;
 
 #define FILE_APPLICATION_ID 0x424e454b /* "BNEK" */
-#define FILE_SCHEMA         30
+#define FILE_SCHEMA         31
 #define FILE_BYTES_MAX      (INT64_C(1) << 30)
 /* The most nodes, cells, locations, places, texts. */
 #define FILE_ROWS_MAX (1u << 22)

@@ -482,6 +482,20 @@ Test(profile_file, a_newer_schema_is_refused_in_words)
 	cr_expect(eq(str, (char *)ending(refusal()), words));
 }
 
+Test(profile_file, the_manual_has_the_number_of_the_schema)
+{
+	FILE *manual = fopen(TESTS_DIR "/../man/bottleneck-profile.5", "r");
+	char line[512], number[80];
+	bool found = false;
+
+	cr_assert(ne(ptr, manual, NULL));
+	snprintf(number, sizeof(number), "the schema version, currently %d.", FILE_SCHEMA);
+	while (fgets(line, sizeof(line), manual))
+		found |= strstr(line, number) != NULL;
+	fclose(manual);
+	cr_expect(found, "no \"%s\"", number);
+}
+
 Test(profile_file, changes_to_a_profile_are_noticed)
 {
 	static const char *const changes[] = {
