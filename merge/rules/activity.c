@@ -365,9 +365,10 @@ static bool take_location(struct asking *a, uint32_t id)
 	const struct module *module =
 		location->loop ? profile_module(a->profile, location->module) : NULL;
 	// A loop that is not the user's to change is nothing to find fault with, but for how the
-	// data lies that it is given.
+	// data lies that it is given, and for its numbers.
 	if (module && loop_fact_parse(profile_string(a->profile, location->loop), &fact) &&
-	    (fact.measured || !origin_is_foreign(module->path, NULL))) {
+	    (fact.measured || fact.kind == LOOP_SUBNORMAL ||
+	     !origin_is_foreign(module->path, NULL))) {
 		step->loop = location->loop;
 		step->loops = (activity_set)1 << (ACTIVITY_IN_LOOP + fact.kind);
 	}

@@ -145,6 +145,28 @@ Test(finding_loops, a_loop_of_a_library_is_told_and_blamed_on_nobody)
 	cr_expect_not(query_nameless_loop(f.profile, "/none", &loop));
 }
 
+// So are the numbers.
+Test(finding_loops, a_library_that_is_given_subnormal_numbers_is_its_callers)
+{
+	add(&f, 1, METRIC_ON_CPU, 800,
+	    "{<module> train.py:3} > {relax train.py:9} > DOUBLE_divide@libc");
+	add(&f, 1, METRIC_ON_CPU, 200, "{<module> train.py:3} > {relax train.py:5}");
+	finish(1000, 2);
+	struct locations *l = &f.profile->locations;
+	for (uint32_t i = 0; i < l->count; i++) {
+		const struct module *module = modules_get(f.modules, l->locations[i].module);
+		if (module && strstr(module->path, "libc"))
+			l->locations[i].loop =
+				strings_add(f.profile->strings, "subnormal 90 100 0 ");
+	}
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-SUBNORMAL");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->function, "relax");
+	cr_expect_eq(finding->line, 9);
+	cr_expect(strstr(finding->fact, "in 90 % of its samples") != NULL, "%s", finding->fact);
+}
+
 // How the data lies that a library is given is its caller's choice; a step of its own is not.
 Test(finding_loops, a_library_that_is_given_data_far_apart_is_its_callers)
 {
