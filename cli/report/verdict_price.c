@@ -123,10 +123,11 @@ void verdict_set_price_of_sum(const struct verdict_facts *f, const struct place_
 	verdict_set_price(f, &place, verdict_price_of_sum(f, sum), v);
 }
 
-// What more CPUs could give, and what is said of the measurement, is no change at a place.
+// What more CPUs could give, and what is said of the measurement, is no change at a place; and a
+// bound is said with what it is up to.
 static void take_price_of_finding(const struct finding *finding, struct verdict *v)
 {
-	if (finding->rule->potential || finding->rule->subject == RULES_QUALITY)
+	if (finding->rule->potential || finding->rule->subject == RULES_QUALITY || finding->bound)
 		return;
 	v->price.low_ns = finding->saving_low_ns;
 	v->price.high_ns = finding->saving_high_ns;

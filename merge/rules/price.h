@@ -7,9 +7,10 @@
  *	high   the wall share of the whole place: what the end of the run waited for there, with all
  *	       that it calls, with the waits of others that it caused (merge/wall/wall.h charges
  *	       these to it), with what it made the run wait for CPUs, and with waits whose end
- *	       nobody knows; without what profiling added to the rest of the run; and more by what
- *sampling leaves open, and by how far the rest of the run differs between two runs by itself
- *(merge/rules/noise.h)
+ *	       nobody knows; without what profiling added to the rest of the run
+ *
+ * The highest is more by what sampling leaves open, and by how far the rest of the run differs
+ * between two runs by itself (merge/rules/noise.h).
  *
  * The whole place is the function with all its callees. Of a function that none of the user's own
  * has called, such as main() or the entry of a thread, that would be all of the run: it is what

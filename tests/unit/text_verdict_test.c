@@ -456,6 +456,9 @@ Test(text_verdict, the_price_of_a_finding_is_what_a_change_at_its_place_saves)
 	finding->saving_high_ns = 49 * NS_PER_SEC;
 	finding->saving_low_ns = 0; // it is up to how far the work can be divided
 	expect_verdict(profile, ". A change there saves at most 98 % of wall time.");
+	finding->bound = true; // its own words say so
+	expect_no_words(profile, "A change there");
+	finding->bound = false;
 	finding->function = NULL; // it is all over the run
 	expect_verdict(profile, ". Avoiding that saves at most 98 % of wall time.");
 }
