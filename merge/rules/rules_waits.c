@@ -366,17 +366,19 @@ static bool may_be_fed(const struct wait_row *row)
 	return takes_turns(row) && row->holder.threads && !row->holder.function;
 }
 
-// For how long threads that nobody waits for only looked whether there was work.
+// For how long threads that nobody waits for only looked whether there was work, or would have if
+// they had had a CPU.
 static uint64_t spun_aside(const struct evidence *e)
 {
+	const uint32_t metrics = 1u << METRIC_ON_CPU | 1u << METRIC_OFF_RUNNABLE;
 	uint64_t all = 0, waited_for = 0;
 
 	for (size_t i = 0; i < e->activities->time_count; i++) {
 		const struct activity_time *time = &e->activities->times[i];
 		if (!(time->doing & ACTIVITY(SPIN)))
 			continue;
-		all += time->ns[METRIC_ON_CPU];
-		waited_for += time->critical_ns[METRIC_ON_CPU];
+		all += evidence_sum(time->ns, metrics);
+		waited_for += evidence_sum(time->critical_ns, metrics);
 	}
 	return all > waited_for ? all - waited_for : 0;
 }

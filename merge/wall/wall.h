@@ -6,7 +6,7 @@
  * is blocked on, then what that one does in the meantime is what it waits for, recursively. The
  * wall share of a call path is how long the first thread of the run, seen so, was in it. The shares
  * of all paths sum to that thread's life. They are reported as differences from that: parts that
- *stand for its waits, and the parts of its waits that they stand for.
+ * stand for its waits, and the parts of its waits that they stand for.
  *
  *	main    ████▒▒▒▒▒▒▒▒▒▒▒▒▒██      ▒ blocked on worker     wall: main 6, worker 8,
  *	worker      ████░░░░░████        ░ blocked on flush            flush 5

@@ -818,6 +818,50 @@ Test(finding_cpu, threads_of_a_pool_that_look_for_work_do_none)
 	cr_expect_null(finding_of(found, "CPU-ALONE"));
 }
 
+// Nor does one that would only look if it had a CPU.
+Test(finding_cpu, threads_of_a_pool_that_wait_for_a_cpu_to_look_for_work_take_no_turns)
+{
+	static const char *const stacks[] = { "pool a.c:20 > sched_yield@libc",
+		                              "pool a.c:20 > other a.c:25" };
+	const struct wait_share by = { 4000 * MS, 2, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = 3700 * MS,
+		                         .end_ns = 4000 * MS,
+		                         .kind = HELD_JOIN,
+		                         .count = 1,
+		                         .parts = &by };
+
+	for (size_t i = 0; i < 2; i++) {
+		end();
+		begin();
+		add_thread(&f, 2, 1, 102, "pool");
+		add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+		add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_READY);
+		for (uint64_t ms = 1000; ms < 4000; ms += 10) {
+			f.now_ns = (ms + 5) * MS;
+			if (ms < 3700)
+				add(&f, 1, METRIC_ON_CPU, 10, "main a.c:3 > work a.c:9");
+			else
+				add(&f, 2, METRIC_ON_CPU, 10, "pool a.c:20 > part a.c:28");
+			if (ms == 1290) {
+				f.now_ns = 1000 * MS;
+				add(&f, 2, METRIC_OFF_RUNNABLE, 300, stacks[i]);
+				add_span(&f, 2, 1000, 1300, THREAD_READY, THREAD_BLOCKED);
+			}
+		}
+		add_span(&f, 1, 1000, 3700, THREAD_RUNS, THREAD_BLOCKED);
+		add_span(&f, 2, 1300, 3700, THREAD_BLOCKED, THREAD_RUNS);
+		f.now_ns = 3700 * MS;
+		add(&f, 1, METRIC_OFF_LOCK, 300, wait_stack);
+		add_span(&f, 1, 3700, 4000, THREAD_BLOCKED, THREAD_RUNS);
+		profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+		profile_end_wall(f.profile, 4000 * MS);
+		finish(3000, 2);
+		cleanup(findings) struct findings *found = look(NULL);
+		cr_expect_eq(finding_of(found, "CPU-ALONE") != NULL, i == 1, "%s", stacks[i]);
+	}
+}
+
 Test(finding_cpu, what_is_imported_alone_is_told_as_imports)
 {
 	held_stack = "{<module> app.py:4} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
