@@ -43,6 +43,9 @@ static void make(const struct view *view)
 
 	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
 	name_all(&f);
+	json_decref(data); // of an earlier page
+	free(page);
+	page = NULL;
 	FILE *out = open_memstream(&page, &size);
 	int failed = html_write(f.profile, view, NULL, NULL, "", out, &err);
 	fclose(out);
