@@ -6,6 +6,7 @@
 #include "tracer/protocol.h"
 #include "tracer/reader/session.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,62 @@ Test(session, the_runtime_directory_is_preferred_if_it_can_be_used)
 	session = session_new(&options, NULL);
 	cr_assert(session != NULL);
 	cr_expect(eq(int, strncmp(session_directory(session), "/tmp/", 5), 0));
+	temporary_remove(runtime);
+}
+
+static void make_file(const char *directory, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	FILE *file = fopen(path, "w");
+	cr_assert(ne(ptr, file, NULL));
+	fclose(file);
+}
+
+static bool is_there(const char *directory, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return access(path, F_OK) == 0;
+}
+
+// All that is removed is in the dead run's directory: nothing beside that, nor below it but in the
+// directory that other users write to.
+Test(session, what_a_dead_run_has_left_goes_and_nothing_else)
+{
+	char runtime[64], dead[128], inside[192], other[192];
+	const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+
+	temporary_make(runtime, sizeof(runtime));
+	chmod(runtime, 0711);
+	snprintf(dead, sizeof(dead), "%s/bottleneck-abcdef", runtime);
+	snprintf(inside, sizeof(inside), "%s/0123456789abcdef0123456789abcdef", dead);
+	snprintf(other, sizeof(other), "%s/other", dead);
+	mkdir(dead, 0711);
+	mkdir(inside, 0700);
+	mkdir(other, 0700);
+	make_file(runtime, "letter.txt");
+	make_file(dead, PROTOCOL_ALIVE_FILE);
+	make_file(dead, "1-2-0");
+	make_file(inside, PROTOCOL_ALIVE_FILE);
+	make_file(inside, "1-2-0");
+	make_file(other, "letter.txt");
+	cr_assert(eq(int, utimensat(AT_FDCWD, dead, old, 0), 0));
+	setenv("XDG_RUNTIME_DIR", runtime, 1);
+	cleanup(session) struct session *session = session_new(&options, NULL);
+	cr_assert(session != NULL);
+	cr_expect(is_there(runtime, "letter.txt"));
+	cr_expect(is_there(other, "letter.txt"));
+	cr_expect(!is_there(dead, "1-2-0"));
+	cr_expect(!is_there(inside, ""));
+	session_free(steal(session));
+
+	snprintf(inside, sizeof(inside), "%.160s/letter.txt", other);
+	unlink(inside);
+	rmdir(other);
+	rmdir(dead);
 	temporary_remove(runtime);
 }
 

@@ -27,6 +27,7 @@
 
 #define PREFIX    "bottleneck-"
 #define SUFFIX    6     // letters that mkdtemp() puts there
+#define SECRET    32    // hexadecimal digits: the name of the directory that others write to
 #define LOOKS_MAX 20000 // entries of the parent: a huge one must not delay a run
 #define AGE_MIN_S 10    // a run that is just starting has no lock yet
 
@@ -81,10 +82,18 @@ static int take_lock(int directory)
 	return -1;
 }
 
-// The one that processes of other users write to (session.c).
+static bool is_secret(const char *name)
+{
+	return strspn(name, "0123456789abcdef") == SECRET && !name[SECRET];
+}
+
+// The one that processes of other users write to. To remove any other directory would be wrong, and
+// most of all "..", of which unlinkat() says what it says of directories.
 static void remove_inside(int directory, const char *name)
 {
-	int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = is_secret(name)
+	                 ? openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+	                 : -1;
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
 	for (struct dirent *entry; list && (entry = readdir(list));)
@@ -93,7 +102,8 @@ static void remove_inside(int directory, const char *name)
 		closedir(list);
 	else if (fd >= 0)
 		close(fd);
-	unlinkat(directory, name, AT_REMOVEDIR);
+	if (fd >= 0)
+		unlinkat(directory, name, AT_REMOVEDIR);
 }
 
 // The lock file goes last: until then a removal that was interrupted can be taken up again.
@@ -240,6 +250,7 @@ static bool name_inside(const struct session *s, char *path, size_t size)
 
 	if (getrandom(secret, sizeof(secret), GRND_NONBLOCK) != (ssize_t)sizeof(secret))
 		return false;
+	// As is_secret() knows it.
 	int length = snprintf(path, size, "%s/%016lx%016lx", s->home, (unsigned long)secret[0],
 	                      (unsigned long)secret[1]);
 	return length > 0 && (size_t)length < size;
