@@ -134,14 +134,16 @@ static uint32_t slot_of(const struct profile *p, uint32_t node)
 	return profile_node(p, node)->location;
 }
 
-// What other threads than the run's own did while that one waited for them.
+// What other threads than the run's own did while that one waited for them. Of one that nothing is
+// known of, as it was not sampled, there is but that it had no CPU.
 static uint64_t others_ns(const struct profile *p)
 {
 	const struct wall_time *t = profile_wall_time(p);
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < t->plus.count; i++)
-		if (slot_of(p, t->plus.cells[i].node) != t->root)
+		if (t->plus.cells[i].metric != METRIC_OFF_RUNNABLE &&
+		    slot_of(p, t->plus.cells[i].node) != t->root)
 			ns += cells_whole(&t->plus, &t->plus.cells[i]);
 	return ns;
 }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define CMDLINE_MAX 4096
-#define ENVIRON_MAX 131072 // launchers add theirs at either end of it
+#define ENVIRON_MAX 65536  // a launcher's words are within; more would be a mapping for each process
 #define FILES_TRIED 8      // of a command line, at most
 #define PLAIN_MAX   24     // bytes of a word that names no file
 #define COMM_MAX    15     // bytes of a name that the kernel keeps
