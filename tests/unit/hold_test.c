@@ -97,6 +97,27 @@ Test(hold, holds_within_a_long_one_change_nothing)
 	hold_end(later);
 }
 
+Test(hold, what_is_let_through_within_a_long_one_is_so_at_its_end)
+{
+	sigset_t own;
+
+	cr_expect(eq(ptr, hold_long_mask(), NULL));
+	sigemptyset(&own);
+	sigaddset(&own, SIGUSR1);
+	sigaddset(&own, SIGUSR2);
+	pthread_sigmask(SIG_BLOCK, &own, NULL);
+	struct hold outer = hold_long();
+	uint64_t *later = hold_long_mask();
+	cr_assert(ne(ptr, later, NULL));
+	cr_expect(*later >> (SIGUSR1 - 1) & 1, "the target's own");
+	cr_expect(!(*later >> (SIGURG - 1) & 1), "it is the hold that blocks it");
+	*later &= ~(UINT64_C(1) << (SIGUSR1 - 1));
+	hold_long_end(outer);
+	cr_expect(eq(int, blocks(SIGUSR1), 0));
+	cr_expect(eq(int, blocks(SIGUSR2), 1));
+	cr_expect(eq(ptr, hold_long_mask(), NULL));
+}
+
 Test(hold, one_that_was_not_taken_changes_nothing)
 {
 	sigset_t own;

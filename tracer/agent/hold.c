@@ -11,6 +11,7 @@
 
 // Of the calling thread's long hold; 0: it has none.
 static __thread pid_t long_held __attribute__((tls_model("initial-exec")));
+static __thread uint64_t long_mask __attribute__((tls_model("initial-exec")));
 
 static bool set_mask(uint64_t mask, uint64_t *before)
 {
@@ -66,6 +67,7 @@ struct hold hold_long(void)
 
 	if (hold.held)
 		long_held = (pid_t)syscall(SYS_gettid);
+	long_mask = hold.mask;
 	return hold;
 }
 
@@ -73,7 +75,13 @@ void hold_long_end(struct hold hold)
 {
 	if (hold.held)
 		long_held = 0;
+	hold.mask = long_mask;
 	hold_end(hold);
+}
+
+uint64_t *hold_long_mask(void)
+{
+	return long_held ? &long_mask : NULL;
 }
 
 pid_t hold_thread(void)

@@ -35,5 +35,9 @@ void hold_end(struct hold hold);
 struct hold hold_long(void);
 void hold_long_end(struct hold hold);
 
+/* What the end of the calling thread's long hold will block, to be changed in the place of its
+   mask; NULL: it has no such hold. */
+uint64_t *hold_long_mask(void);
+
 /* gettid(), without a system call within a long hold. */
 pid_t hold_thread(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/sample/signals.h"
 
+#include "tracer/agent/hold.h"
 #include "tracer/agent/precedence.h"
 #include "tracer/agent/sample/threads.h"
 #include "tracer/agent/sample/ticker.h"
@@ -318,13 +319,28 @@ static bool install(const struct ours *ours)
 	return libc_action(ours->number, &action, NULL) == 0;
 }
 
+// Whether the target has blocked NUMBER, which it does not any more.
+static bool let_through(int number, signals_mask_function *real_mask)
+{
+	uint64_t *later = hold_long_mask(), bit = UINT64_C(1) << (number - 1);
+	sigset_t set, before;
+
+	if (later) { // what is blocked now is not the target's doing
+		bool was = *later & bit;
+		*later &= ~bit;
+		return was;
+	}
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	return real_mask(SIG_UNBLOCK, &set, &before) == 0 && sigismember(&before, number) == 1;
+}
+
 bool signals_start(enum signals_kind kind, signals_action_function *real_action,
                    signals_mask_function *real_mask)
 {
 	struct ours *ours = &all[kind];
 	int number = kind == SIGNALS_TRAP ? SIGTRAP : OUR_TIMER;
 	struct sigaction target;
-	sigset_t set, before;
 
 	if (ours->number)
 		return true;
@@ -338,9 +354,7 @@ bool signals_start(enum signals_kind kind, signals_action_function *real_action,
 		return false;
 	}
 	precedence_tell_ours(UINT64_C(1) << (number - 1));
-	sigemptyset(&set);
-	sigaddset(&set, number);
-	if (real_mask(SIG_UNBLOCK, &set, &before) == 0 && sigismember(&before, number) == 1)
+	if (let_through(number, real_mask))
 		threads_set_blocked(threads_blocked() | bit(ours));
 	return true;
 }
