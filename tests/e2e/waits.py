@@ -310,7 +310,7 @@ class Waits(Case):
         report = self.python_waits("executor")[0].report
         sentence = report[report.index("exit 0"):].split("\n", 1)[1].split("\n\n")[0]
         self.assertRegex(" ".join(sentence.split()),
-                         r"^Threads wait for the GIL, Python's lock, .* in count \(waiting\.py:\d+\)")
+                         r"^Threads wait for the GIL, Python's lock, .* while count \(waiting\.py:\d+\) holds it")
         for told in ("works alone", "includes warm-up", "STAT-"):
             self.assertNotIn(told, report)
 
