@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #define CMDLINE_MAX 4096
-#define ENVIRON_MAX 65536  // a launcher's words are within; more would be a mapping for each process
-#define FILES_TRIED 8      // of a command line, at most
-#define PLAIN_MAX   24     // bytes of a word that names no file
-#define COMM_MAX    15     // bytes of a name that the kernel keeps
+#define ENVIRON_MAX 65536 // a launcher's words are within; more would be a mapping for each process
+#define FILES_TRIED 8     // of a command line, at most
+#define PLAIN_MAX   24    // bytes of a word that names no file
+#define COMM_MAX    15    // bytes of a name that the kernel keeps
 
 static bool begins_with(const char *text, const char *beginning)
 {
