@@ -244,6 +244,7 @@ static enum measured measure_threads(const struct evidence *e, const struct rule
 	                   finding->value, *place ? ", most in " : "", place);
 }
 
+// How many there were, and how long they lived, is known of the whole run.
 const struct rule rules_start[] = {
 	{ .id = "CPU-SPAWN",
 	  .subject = RULES_CPU,
@@ -265,6 +266,8 @@ const struct rule rules_start[] = {
 	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP", "IO-OPEN", "IO-TINY",
 	              "CPU-FLAT" },
 	  .doing = ACTIVITY(SPAWN),
+	  .whole_run = true,
+	  .narrows = true,
 	  .metrics = OWN },
 	{ .id = "CPU-THREADS",
 	  .subject = RULES_CPU,
@@ -283,6 +286,8 @@ const struct rule rules_start[] = {
 	  .measure = measure_threads,
 	  .within = { "CPU-SYS", "CPU-LOCK", "MEM-FAULT", "PY-INTERP", "CPU-FLAT" },
 	  .doing = ACTIVITY(THREAD),
+	  .whole_run = true,
+	  .narrows = true,
 	  .metrics = OWN },
 };
 
