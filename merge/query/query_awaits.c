@@ -251,17 +251,28 @@ static void add_loops(struct asking *a, const struct await_row *row)
 	a->rows->loop_ns += row->ns;
 }
 
-// After all tasks: the name of one more of them.
-static void add_name(struct asking *a, const struct await_row *row)
+// After all tasks: those that ROW has a word about, which is *NAME. NULL: they are not there.
+static struct await_tasks *named_tasks(struct asking *a, const struct await_row *row,
+                                       const char **name)
 {
 	const struct await_function coroutine = function_of(a, &a->awaits->places[row->first]);
 	size_t at = find_tasks(a, &coroutine);
 
 	if (at == a->rows->task_count || row->place_count < 2)
-		return;
-	struct await_tasks *t = &a->rows->tasks[at];
-	const char *name = function_of(a, &a->awaits->places[row->first + 1]).name;
+		return NULL;
+	*name = function_of(a, &a->awaits->places[row->first + 1]).name;
+	return &a->rows->tasks[at];
+}
+
+// The name of one more of them.
+static void add_name(struct asking *a, const struct await_row *row)
+{
+	const char *name;
+	struct await_tasks *t = named_tasks(a, row, &name);
 	char *text;
+
+	if (!t)
+		return;
 	if (asprintf(&text, "%s%s%s", t->names ? t->names : "", t->names ? ", " : "", name) < 0) {
 		a->no_memory = true;
 		return;
@@ -287,16 +298,13 @@ static const char *joined(struct asking *a, const char *names, const char *name)
 	return text;
 }
 
-// After all tasks.
 static void add_library(struct asking *a, const struct await_row *row)
 {
-	const struct await_function coroutine = function_of(a, &a->awaits->places[row->first]);
-	size_t at = find_tasks(a, &coroutine);
+	const char *name;
+	struct await_tasks *t = named_tasks(a, row, &name);
 
-	if (at == a->rows->task_count || row->place_count < 2)
+	if (!t)
 		return;
-	struct await_tasks *t = &a->rows->tasks[at];
-	const char *name = function_of(a, &a->awaits->places[row->first + 1]).name;
 	t->library = joined(a, t->library, name);
 	// They are asyncio's tasks, on another loop.
 	a->rows->all.library =

@@ -117,7 +117,7 @@ static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, boo
 		side->thread = profile_string(p, thread->name);
 	if (several && process)
 		side->process = profile_string(p, process->command);
-	// Ranks run one program: who is waited for is told apart by its number.
+	// Ranks run one program: the number says which of them is waited for.
 	uint32_t rank;
 	if (several && holds && process &&
 	    rank_of_title(profile_string(p, process->title), &rank)) {

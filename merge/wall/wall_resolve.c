@@ -274,7 +274,7 @@ static bool is_child_known(const struct wall *w, const struct history *h, const 
 	       wall_awaited_child(w, h, raw->from_ns, raw->to_ns + ESTIMATE_NS) == raw->guess;
 }
 
-// Up to when H waited for V, which nothing was told of but that it ended the wait RAW. Who has been
+// Up to when H waited for V, of which it is only known that it ended the wait RAW. Who has been
 // seen last before the wait was there still.
 static uint64_t waited_until(const struct wall *w, const struct history *h, const struct raw *raw,
                              const struct history *v)

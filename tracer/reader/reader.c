@@ -99,8 +99,8 @@ struct entry {
 
 struct reader {
 	int directory;
-	uint64_t
-		listed_ns; /* all that it had when it was changed then is known; 0: list it again */
+	/* All that it had when it was changed then is known; 0: list it again. */
+	uint64_t listed_ns;
 	struct ring_file **files;
 	size_t file_count, file_capacity;
 	struct entry *heap; /* the oldest first */

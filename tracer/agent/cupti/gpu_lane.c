@@ -20,7 +20,7 @@ static struct agent *agent;
 static struct lane lane;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool gave_up;                                   // nobody has read for a while
-AGENT_TABLE static uint64_t losses[GPU_LOSSES][KINDS]; // atomic: since they were told
+AGENT_TABLE static uint64_t losses[GPU_LOSSES][KINDS]; // atomic: since the last report
 
 bool gpu_lane_start(struct agent *a)
 {
