@@ -8,6 +8,7 @@
 #include "base/share.h"
 #include "merge/op/op_table.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/query/op_callers.h"
 #include "merge/query/query_ops.h"
 #include "merge/rules/compiling.h"
 #include "merge/rules/queue.h"
@@ -547,6 +548,31 @@ static bool take_memory(struct asking *a)
 	       a->compilers && hash_init(&a->places, 1024) && hash_init(&a->times, 1024);
 }
 
+// Who calls tiny ops is known of more of them than samples hit, which hit none where each takes
+// less than what is around it, or where most are not recorded.
+static void count_tiny(const struct asking *a)
+{
+	const struct op_table *t = profile_op_table(a->profile);
+
+	for (uint32_t i = 0; t && i < t->count; i++) {
+		const struct op_entry *entry = &t->entries[i];
+		uint32_t parent = entry->key.parent, chain = entry->key.chain;
+		uint32_t caller = chain ? op_chain_own(a->profile, chain)
+		                        : op_caller_of(a->profile, &entry->key);
+		if (!caller || a->steps[caller - 1].place == ACTIVITY_NO_PLACE)
+			continue;
+		const struct op *op = profile_op(a->profile, entry->key.op);
+		const struct op_row *row = op ? row_of(a, op) : NULL;
+		const struct op *around = parent ? profile_op(a->profile, parent) : NULL;
+		if (!row || !op_is_tiny(row) || is_within_large(a, entry->key.op) ||
+		    (around && is_large(around, row_of(a, around))))
+			continue;
+		struct activity_place *place = &a->answer->places[a->steps[caller - 1].place];
+		place->tiny_calls += entry->sums.calls;
+		place->tiny_ns += entry->sums.self_ns;
+	}
+}
+
 // How tiny ops share the time of the user's places.
 struct sharing {
 	uint64_t *op_ns;     // [op]: on CPUs, while it was the innermost
@@ -609,9 +635,12 @@ static bool leave_tiny_of_libraries(struct asking *a)
 		uint32_t place = answer->times[i].place;
 		if (place == ACTIVITY_NO_PLACE || !answer->places[place].python)
 			continue;
-		double least = PASS_NS * s.calls[place];
-		if (least >= PASSES_NS && (double)s.python_ns[place] < least)
-			answer->times[i].doing &= ~ACTIVITY(TINY);
+		double sampled = s.calls[place], known = (double)answer->places[place].tiny_calls;
+		double least = PASS_NS * (sampled > known ? sampled : known);
+		if (least < PASSES_NS || (double)s.python_ns[place] >= least)
+			continue;
+		answer->times[i].doing &= ~ACTIVITY(TINY);
+		answer->places[place].tiny_ns = 0;
 	}
 	return true;
 }
@@ -640,6 +669,8 @@ struct activities *activities_new(const struct scope *scope, const struct scope 
 		take_node(&a, id);
 		ok = take_cells(&a, id);
 	}
+	if (ok)
+		count_tiny(&a);
 	if (ok && leave_tiny_of_libraries(&a))
 		return steal(answer);
 	error_set(err, ENOMEM, "could not tell what the program was doing");

@@ -143,6 +143,7 @@ struct activity_place {
 	uint32_t function, file, line; /* strings, and a number; 0 if unknown */
 	uint32_t module;
 	bool python;
+	uint64_t tiny_calls, tiny_ns; /* of ACTIVITY_TINY, by the ops' own callers: the whole run */
 };
 
 /* Time of one place, and of what it was doing. */

@@ -25,6 +25,11 @@ struct heap_row {
 	uint32_t callee;
 };
 
+struct place_share {
+	uint64_t wanted_ns,
+		long_ns; // in ops of the kind that a rule is about, and of ACTIVITY_LONG
+};
+
 static bool counts(const struct rule *rule, const bool *whole, const struct activity_time *time)
 {
 	if (rule->whole_places)
@@ -37,20 +42,24 @@ static bool *find_places(const struct evidence *e, const struct rule *rule)
 {
 	const struct activities *a = e->activities;
 	bool *whole = calloc(a->place_count + 1, sizeof(*whole));
-	cleanup_free int64_t *more = calloc(a->place_count + 1, sizeof(*more));
+	cleanup_free struct place_share *shares = calloc(a->place_count + 1, sizeof(*shares));
 
-	for (size_t i = 0; more && i < a->time_count; i++) {
+	for (size_t i = 0; shares && i < a->time_count; i++) {
 		const struct activity_time *time = &a->times[i];
-		int64_t ns = (int64_t)evidence_sum(time->ns, METRICS_OWN);
+		uint64_t ns = evidence_sum(time->ns, METRICS_OWN);
 		if (time->place == ACTIVITY_NO_PLACE)
 			continue;
 		if (time->doing & rule->whole_places)
-			more[time->place] += ns;
+			shares[time->place].wanted_ns += ns;
 		else if (time->doing & ACTIVITY(LONG))
-			more[time->place] -= ns;
+			shares[time->place].long_ns += ns;
 	}
-	for (size_t i = 0; whole && more && i < a->place_count; i++)
-		whole[i] = more[i] > 0;
+	for (size_t i = 0; whole && shares && i < a->place_count; i++) {
+		if (rule->whole_places & ACTIVITY(TINY) &&
+		    shares[i].wanted_ns < a->places[i].tiny_ns)
+			shares[i].wanted_ns = a->places[i].tiny_ns;
+		whole[i] = shares[i].wanted_ns > shares[i].long_ns;
+	}
 	return whole;
 }
 

@@ -91,7 +91,6 @@ ONE_CLIENT = {
     "sampler/agent/agent_source.h": "what rungs 3 and 4 share: each implements source.h in a file of its own",
     "merge/profile/callables.h": "its functions are called by who includes profile_data.h",
     "merge/query/op_groups.h": "the groups of ops, apart from the rows that are made of them",
-    "merge/query/op_callers.h": "who has called an op: 400 lines that grouping ops need not know",
     "tracer/agent/python/await_gevent.h": "greenlets, apart from tasks of other libraries",
     "tracer/agent/python/await_trio.h": "trio's tasks, apart from those of other libraries",
     "symbolize/elf_module.h": "one file of the program with all that was separated from it",

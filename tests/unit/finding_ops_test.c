@@ -20,17 +20,29 @@ static uint32_t op_of(enum op_provider provider, const char *name)
 	        ->id;
 }
 
-// CALLS of an op, NS each; the clock goes on.
-static void call_op(uint32_t op, unsigned calls, uint64_t ns)
+// CALLS of an op by LINE of train.py, NS each; the clock goes on. Line 0: nobody knows by whom.
+static void call_op_at(uint32_t op, unsigned line, unsigned calls, uint64_t ns)
 {
+	struct frame caller;
+	char place[32];
+
+	snprintf(place, sizeof(place), "{step train.py:%u}", line);
+	cr_assert_eq(frames_of(&f, place, &caller), 1);
+	uint32_t chain = line ? codes_add_call(f.codes, 0, caller) : 0;
 	while (calls--) {
 		profile_add_op(f.profile, &(struct op_event){ .thread = 1,
 		                                              .op = op,
 		                                              .begin_ns = f.now_ns,
 		                                              .end_ns = f.now_ns + ns,
-		                                              .self_ns = ns });
+		                                              .self_ns = ns,
+		                                              .chain = chain });
 		f.now_ns += ns;
 	}
+}
+
+static void call_op(uint32_t op, unsigned calls, uint64_t ns)
+{
+	call_op_at(op, 0, calls, ns);
 }
 
 // A stack in OP, which LINE of train.py has begun.
@@ -148,6 +160,23 @@ Test(finding_ops, tiny_ops_with_what_is_around_them)
 		cleanup(findings) struct findings *findings = look(NULL);
 		const struct finding *finding = finding_of(findings, "OP-TINY");
 		cr_expect_eq(finding != NULL, ms > 200, "%lu ms", (unsigned long)ms);
+		cr_expect(!finding || finding->line == 7);
+	}
+}
+
+// Most of these are not recorded, and so is no sample in them.
+Test(finding_ops, tiny_ops_are_at_the_lines_that_call_them_where_no_sample_hit_one)
+{
+	for (unsigned line = 7; line <= 8; line++) {
+		end();
+		begin();
+		call_op_at(op_of(OP_BLAS, "cblas_ddot"), line, 20000, 50);
+		add(&f, 1, METRIC_ON_CPU, 600, "{step train.py:7}");
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "OP-TINY");
+		cr_expect_eq(finding != NULL, line == 7, "called at line %u", line);
 		cr_expect(!finding || finding->line == 7);
 	}
 }
