@@ -245,15 +245,36 @@ static struct ender *ender_of(struct history *h, const struct edge_times *times)
 	return &h->enders[(times->resource >> 3 ^ times->module) % ENDERS];
 }
 
-// Who is taken to be going to end what has timed out: who did the last time, or else who ran when
-// it timed out. 0: nobody is known.
-static uint32_t likely_end(struct history *h, const struct raw *raw, const struct edge_times *times)
+// V had nothing to do throughout RAW, a wait of H, but to wait for H, or for nobody who is known.
+// What is not known of it by the time that others are given up is a wait that nobody has ended.
+static bool idled(const struct history *v, const struct history *h, const struct raw *raw,
+                  bool force)
+{
+	if (!is_known(v, raw->to_ns))
+		return force;
+	size_t at = array_search(v->pieces.count, k,
+	                         deque_at(&v->pieces, struct piece, k)->to_ns <= raw->from_ns);
+	if (at == v->pieces.count)
+		return false;
+	const struct piece *p = deque_at(&v->pieces, struct piece, at);
+	bool own = p->owner == v->number &&
+	           (p->cause == METRIC_OFF_LOCK || p->cause == METRIC_OFF_OTHER);
+	return p->from_ns <= raw->from_ns && p->to_ns >= raw->to_ns && p->state == THREAD_BLOCKED &&
+	       (own || p->owner == h->number);
+}
+
+// Who is taken to be going to end what has timed out: who did the last time, unless it idles and
+// another one works; or else who ran when it timed out. 0: nobody is known.
+static uint32_t likely_end(const struct wall *w, struct history *h, const struct raw *raw,
+                           const struct edge_times *times, bool force)
 {
 	const struct ender *e = ender_of(h, times);
+	bool same = e->thread && e->resource == times->resource && e->module == times->module;
+	const struct history *last = same ? wall_find_thread(w, e->thread) : NULL;
 
-	if (e->thread && e->resource == times->resource && e->module == times->module)
-		return e->thread;
-	return raw->guess;
+	if (!same || (raw->guess && raw->guess != e->thread && last && idled(last, h, raw, force)))
+		return raw->guess;
+	return e->thread;
 }
 
 // TIMES tells of a thread that was waited for.
@@ -290,7 +311,7 @@ static uint64_t waited_until(const struct wall *w, const struct history *h, cons
 // One after the other: who was waited for in RAW. What TIMES tells may have been taken up again,
 // and was ENDed then. False: nobody is known.
 static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
-                      const struct edge_times *times, const struct edge_times *end,
+                      const struct edge_times *times, const struct edge_times *end, bool force,
                       struct deque *shares, bool *guessed)
 {
 	const bool told = raw->told && !names_anybody(h, times);
@@ -320,7 +341,7 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
 		uint32_t thread =
 			end && end != times && end->count ? share_at(h, end, 0)->thread : 0;
 		*guessed = !thread;
-		thread = thread ? thread : likely_end(h, raw, times);
+		thread = thread ? thread : likely_end(w, h, raw, times, force);
 		return (thread || shares->count) && add_share(shares, raw->to_ns, thread);
 	}
 	if (!shares->count)
@@ -477,7 +498,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);
 		return true;
 	}
-	known = shares_of(w, h, raw, times, end, &shares, &guessed);
+	known = shares_of(w, h, raw, times, end, force, &shares, &guessed);
 	for (size_t i = 0; i < shares.count; i++) {
 		const struct wall_share *s = deque_at(&shares, struct wall_share, i);
 		const struct history *v = s->thread && s->thread != WALL_NOBODY

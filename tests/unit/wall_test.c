@@ -1602,6 +1602,41 @@ Test(wall, nobody_ends_the_wait_of_an_idle_thread_whose_process_ends)
 	cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 100, 1));
 }
 
+// Thread 3 has ended a wait of thread 1, and idles from then on. Thread 1 waits for the same again,
+// in turns of 100 ms that time out, while thread 2 works.
+Test(wall, who_idles_is_not_going_to_end_a_wait_that_timed_out)
+{
+	struct wall_wait wait = { .thread = 1, .resource = 1, .count = 1 };
+	struct wall_share by;
+
+	two_run();
+	wall_thread(wall, 3, 1, 3, now);
+	wall_wait(wall, &(struct wall_wait){ .thread = 3, .from_ns = now, .to_ns = now });
+	change(3, now, THREAD_READY, THREAD_RUNS);
+	for (int turn = 0; turn < 21; turn++) {
+		wait.from_ns = now;
+		change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+		for (int ms = 0; ms < 100; ms++) {
+			now += MS;
+			tick(2, 2, false);
+		}
+		change(1, wait.from_ns, THREAD_BLOCKED, THREAD_RUNS);
+		wait.to_ns = now;
+		by = (struct wall_share){ now, 3 };
+		wait.shares = &by;
+		wall_wait(wall, &wait);
+		now += MS;
+		tick(1, 1, false);
+		if (turn == 0)
+			change(3, NS_PER_SEC, THREAD_RUNS, THREAD_BLOCKED);
+		wait.goes_on = true;
+		wait.count = 0;
+	}
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 2000, 1));
+	wall_free(wall);
+}
+
 // Thread 1 waits for thread 2, which is seen COUNT times, by turns at nodes 100 to 123, or OFTEN at
 // node 2 between them, and once at node 99.
 static uint32_t holder_after(uint32_t count, bool often)
