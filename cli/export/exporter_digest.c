@@ -156,7 +156,7 @@ static void put_cause_json(struct digest *d, const struct finding *finding)
 	json_put_text(j, "id", finding->rule->id);
 	json_put_text(j, "level", brief_level(finding));
 	if (finding->saving_ns)
-		json_put_number(j, "costs_at_most_s", (double)finding->saving_ns / NS_PER_SEC);
+		json_put_number(j, "costs_s", (double)finding->saving_ns / NS_PER_SEC);
 	if (finding->saving_margin_ns)
 		json_put_number(j, "margin_s", (double)finding->saving_margin_ns / NS_PER_SEC);
 	if (brief_has_price(finding)) {

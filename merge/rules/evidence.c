@@ -235,6 +235,7 @@ void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu
 	             (query_wall_rank(e->profile, &rank) ||
 	              share_of(e->contention.critical.own_ns, e->wall_ns) < CROWDED_SHARE);
 	finding->of_cpu = !alone && cpu > critical;
+	finding->without_queue = !finding->of_cpu && run < e->wall_ns;
 	finding->share = finding->of_cpu ? cpu : critical;
 	if (finding->share > 1)
 		finding->share = 1;

@@ -38,6 +38,7 @@ struct finding {
 	double share;            /* of the time that counts, 0 to 1; 0 if it is not about time */
 	bool of_cpu;             /* that is the CPU time of all threads; else wall time, or the
 	                            critical thread's */
+	bool without_queue;      /* the share is of that less what was waited for CPUs */
 	uint64_t saving_ns;      /* of the wall time of what was asked about, at most what is saved
 	                            without what was found: its rule's part of it; 0: none. Never more
 	                            than was measured of that */

@@ -243,6 +243,7 @@ enum measured measure_doing(const struct evidence *e, const struct rule *rule,
 	if (rule->metrics == 1u << METRIC_OFF_LOCK && e->wall_ns) {
 		double share = (double)critical_ns / (double)e->wall_ns;
 		finding->share = share < 1 ? share : 1;
+		finding->without_queue = false;
 	}
 	finding->value = 100 * finding->share;
 	for (size_t i = 0; i < FINDING_ROWS; i++)

@@ -322,6 +322,7 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	}
 	if (!most)
 		return MEASURED_NOTHING;
+	finding->without_queue = e->wall.ranks && run_ns < e->wall_ns;
 	finding->share = share_of(ns, run_ns);
 	finding->share = finding->share > 1 ? 1 : finding->share;
 	finding->value = 100 * finding->share;

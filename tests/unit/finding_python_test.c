@@ -375,6 +375,7 @@ Test(finding_python, imports_on_a_busy_machine_are_a_share_of_what_is_left)
 	cr_expect(strstr(finding->fact, "imports: 50 % of the main thread's time (excluding waits "
 	                                "for a CPU), mostly torch") != NULL,
 	          "%s", finding->fact);
+	cr_expect(finding->without_queue);
 }
 
 // Others' load is above its threshold, and costs more; it is said behind what the program does.
