@@ -19,6 +19,10 @@ endif()
 if(SANITIZE)
   target_compile_options(flags INTERFACE -fsanitize=${SANITIZE} -fno-sanitize-recover=all)
   target_link_options(flags INTERFACE -fsanitize=${SANITIZE})
+  # It takes a third less to compile so, and runs hardly slower. What is fuzzed runs for long.
+  if(NOT FUZZ)
+    target_compile_options(flags INTERFACE -O1 -g1 -w) # warnings are those of -O2
+  endif()
 endif()
 if(FUZZ)
   target_compile_options(flags INTERFACE -fsanitize=fuzzer-no-link)

@@ -21,11 +21,13 @@ get_property(all_tests DIRECTORY PROPERTY TESTS)
 # sanitized: what tests/run runs of a build with sanitizers.
 # Not what looks at nothing that is sanitized.
 set(sanitized_not man nvcc_programs nvcc_programs_build)
-# sanitized_instead: what has only crashes to find. tests/run runs it of the sanitized build alone,
-# where it has one.
-if("elf_mutation" IN_LIST all_tests)
-  set_property(TEST elf_mutation APPEND PROPERTY LABELS sanitized_instead)
-endif()
+# sanitized_instead: what has only crashes to find, or finds the same in either build. tests/run
+# runs it of the sanitized build alone, where it has one.
+foreach(name elf_mutation symbol_oracle)
+  if(name IN_LIST all_tests)
+    set_property(TEST ${name} APPEND PROPERTY LABELS sanitized_instead)
+  endif()
+endforeach()
 set(sanitized_too e2e_damaged e2e_manners truth_shares truth_threads truth_forks truth_dlopened)
 foreach(name ${all_tests})
   get_property(labels TEST ${name} PROPERTY LABELS)
@@ -47,7 +49,7 @@ foreach(name ${all_tests})
     set_property(TEST ${name} PROPERTY PROCESSORS 2)
   endif()
 endforeach()
-foreach(name e2e_batch e2e_contention_quotas e2e_terminal e2e_transparency e2e_transparency_no_perf
+foreach(name e2e_asyncio_tasks e2e_attach e2e_batch e2e_contention_quotas e2e_terminal e2e_transparency e2e_transparency_no_perf
         fake_cuda gpu_told_killed gpu_told_slow_flush html_browser python_cpython_agent
         python_cpython_kernel python_survival_waits_agent python_survival_waits_kernel
         python_waits_agent python_waits_kernel python_waits_user)
