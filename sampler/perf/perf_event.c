@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/perf_refused.h"
+#include "sampler/perf/perf_closer.h"
 #include "sampler/perf/perf_keeper.h"
 #include "sampler/perf/perf_ring.h"
 #include "sampler/perf/perf_storm.h"
@@ -85,6 +86,7 @@ struct perf_source {
 	struct perf_keeper keeper; // from the first look on
 	pthread_t closer;          // closes the events while the report is made
 	bool closing;
+	int last_event; // to be closed behind all events: see perf_closer.h; -1: there is none
 };
 
 size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes)
@@ -519,16 +521,19 @@ static void *close_events(void *context)
 		close_at_scope_end(&s->cpus[i].clock_fd);
 	}
 	s->cpu_count = 0;
+	close_at_scope_end(&s->last_event);
 	return NULL;
 }
 
-// Who closes the last event of a tracepoint waits until no CPU can be in it, 10 to 50 ms.
+// To unmap large rings and to close the events of many threads takes a while, too.
 static void finish_source(struct source *source)
 {
 	struct perf_source *s = (struct perf_source *)source;
 	sigset_t all, before;
 
 	perf_keeper_stop(&s->keeper);
+	if (s->wakeup.id && s->cpu_count)
+		s->last_event = perf_closer_start(s->cpus[0].wakeup_fd);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	s->closing = pthread_create(&s->closer, NULL, close_events, s) == 0;
@@ -546,6 +551,7 @@ static void close_source(struct source *source)
 		pthread_join(s->closer, NULL);
 	else
 		close_events(s);
+	perf_closer_reap();
 	free(s->more);
 	proc_tree_fini(&s->found);
 	close_at_scope_end(&s->epoll);
@@ -565,6 +571,7 @@ static struct source *open_rings(const struct source_request *request, size_t li
 		return NULL;
 	}
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->last_event = -1;
 	s->ring_bytes = limited_bytes;
 	s->is_limited = limited_bytes != 0;
 	s->switch_budget = (struct perf_storm_budget){ .burst = SWITCHES_BURST,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module address_space budget cfi_search code_rules correlations cpu_account follow gpu_calls
-        kernel_map ladder last_stack mapper op_records op_site op_stack op_tracker perf_event
+        kernel_map ladder last_stack mapper op_records op_site op_stack op_tracker perf_closer perf_event
         perf_wakeup priority proc_io proc_stat proc_tree python tasks thinning timeline tracker wait)
   unit(${module} LIBS sampler)
 endforeach()
