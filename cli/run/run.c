@@ -111,13 +111,20 @@ static void page_start(struct page *page, const struct profile *profile, const s
 static int put(const struct page *page, struct error *err)
 {
 	FILE *out = page->out;
+	cleanup_free char *bytes = NULL;
+	size_t size;
+	FILE *whole = open_memstream(&bytes, &size); // standard error has no buffer
 
+	if (!whole)
+		return error_set(err, errno, "could not write the report");
 	if (out == stderr || out == stdout)
-		fputc('\n', out); // the program may not have ended its last line
+		fputc('\n', whole); // the program may not have ended its last line
 	else if (ftruncate(fileno(out), 0) < 0)
 		errno = 0; // a pipe or a device: it was empty
-	terminal_put(&page->text.terminal, out, page->bytes, page->size);
-	return fflush(out) == 0 ? 0 : error_set(err, errno, "could not write the report");
+	terminal_put(&page->text.terminal, whole, page->bytes, page->size);
+	if (fclose(whole) != 0 || fwrite(bytes, 1, size, out) != size || fflush(out) != 0)
+		return error_set(err, errno, "could not write the report");
+	return 0;
 }
 
 // Waits for the report and prints it with LAST (NULL: none) as its last line, all in one write,
