@@ -188,8 +188,10 @@ static bool is_of_wheel(const char *path)
 	return strstr(path, "/site-packages/") || strstr(path, "/dist-packages/");
 }
 
-static void set_remedy(struct elf_module *m)
+// True if it was searched for.
+static bool set_remedy(struct elf_module *m)
 {
+	bool searched = false;
 	char package[160];
 
 	// What a script does is none of its interpreter's functions.
@@ -199,13 +201,15 @@ static void set_remedy(struct elf_module *m)
 		set_text(m->status.remedy, "a wheel: use a build with debug information");
 	else if (is_own_file(m->path))
 		set_text(m->status.remedy, "compile with -g");
-	else if (debug_package_find(m->root, m->path, package, sizeof(package)))
+	else if ((searched = true) &&
+	         debug_package_find(m->root, m->path, package, sizeof(package)))
 		snprintf(m->status.remedy, sizeof(m->status.remedy),
 		         "apt install %s, or use --debuginfod", package);
 	else if (m->path[0] == '/')
 		set_text(m->status.remedy,
 		         "install its debug symbols (-dbgsym, -debuginfo), or use "
 		         "--debuginfod");
+	return searched;
 }
 
 // Of a program of Go. Empty if there is none.
@@ -259,8 +263,13 @@ static void set_status(struct elf_module *m)
 		set_text(status->reason, elf_file_trouble(m->elf));
 	else if (!*status->reason)
 		set_text(status->reason, "no debug information");
-	if (!*status->remedy)
-		set_remedy(m);
+	if (m->is_opened && !*status->remedy)
+		set_remedy(m); // what was there has proved to be of no use
+}
+
+bool elf_module_advise(struct elf_module *m)
+{
+	return m->status.level != DEBUG_LINES && !*m->status.remedy && set_remedy(m);
 }
 
 struct elf_module *elf_module_new(const struct module *module,

@@ -48,6 +48,11 @@ int elf_module_variables(struct elf_module *m, const uint64_t *addresses, size_t
 
 const struct debug_status *elf_module_status(const struct elf_module *m);
 
+/* Completes the status of a module that is not remembered: what to do about missing debug
+   information. True if it had to go through the lists of all packages, which takes a millisecond.
+ */
+bool elf_module_advise(struct elf_module *m);
+
 /* What answers for M depend on: the build-ids of its files, and their sizes. 0: also on what that
    does not tell. To be asked again once addresses were looked up. */
 uint64_t elf_module_key(const struct elf_module *m);

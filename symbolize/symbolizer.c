@@ -31,6 +31,7 @@ struct known_module {
 	struct stored_names *stored;     // what was in it; NULL: nothing
 	size_t stored_count;
 	uint64_t spent_ns; // on the others, of CPU time
+	bool searched;     // for the package of its debug information
 };
 
 struct jitdump_path {
@@ -147,14 +148,15 @@ static void load_names(struct symbolizer *s, struct known_module *known)
 		elf_module_remember(known->elf, &facts.status, facts.has_lines);
 }
 
-// Only what took longer to find than a file takes to be written and read is worth one.
+// Only what took longer to find than a file takes to be written and read is worth one, as a search
+// for a package does.
 #define WORTH_NS (2 * NS_PER_MS)
 
 static bool save_names(const struct symbolizer *s, const struct known_module *known)
 {
 	char path[PATH_MAX];
 	uint64_t worth_ns = s->options.names_worth_ns ? s->options.names_worth_ns : WORTH_NS;
-	uint64_t key = known->spent_ns >= worth_ns ? key_of(known) : 0;
+	uint64_t key = known->searched || known->spent_ns >= worth_ns ? key_of(known) : 0;
 
 	if (!key || known->answers.count == known->stored_count ||
 	    !names_path(s, known, path, sizeof(path)))
@@ -243,6 +245,7 @@ static struct known_module *get_module(struct symbolizer *s, const struct module
 	s->module_count++;
 	if (known->elf)
 		load_names(s, known);
+	known->searched = known->elf && !known->stored && elf_module_advise(known->elf);
 	return known;
 }
 

@@ -221,3 +221,35 @@ Test(names_cache, a_second_symbolizer_says_what_the_first_one_found)
 	cr_expect(eq(str, second.reason, first.reason));
 	free((char *)found.file);
 }
+
+// A program of a package, without debug information and no more than an address of it.
+static bool ask_for_true(struct debug_status *status)
+{
+	static const struct module module = {
+		.id = 1, .kind = MODULE_ELF, .fd = -1, .path = "/usr/bin/true"
+	};
+	struct symbolizer_options options = { .names_directory = directory };
+	const uint64_t address = 0x2000;
+	struct symbol_chain chain;
+	struct error err;
+	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, &err);
+
+	if (access(module.path, R_OK) < 0)
+		return false;
+	cr_assert(symbolizer_resolve(s, &module, &address, 1, &chain, &err) == 0);
+	*status = *symbolizer_debug_status(s, &module);
+	return status->level != DEBUG_LINES && strstr(status->remedy, "install");
+}
+
+Test(names_cache, what_was_searched_for_among_all_packages_is_kept_however_fast_the_names_were)
+{
+	struct debug_status first, second;
+
+	if (!ask_for_true(&first))
+		cr_skip_test("/usr/bin/true is not what it is elsewhere");
+	replace_in_file(first.remedy + 1, "NSTALL"); // else it may have searched again
+	cr_expect(ask_for_true(&second) == false);
+	cr_expect(eq(str, second.reason, first.reason));
+	cr_expect(eq(str, second.remedy + 7, first.remedy + 7));
+	cr_expect(strncmp(second.remedy + 1, "NSTALL", 6) == 0);
+}
