@@ -186,18 +186,42 @@ void function_starts_jumps(const struct function_starts *f, uint64_t start,
 		}
 }
 
-// Whether TO is one of the COUNT addresses at WANTED, which are sorted.
-static bool is_wanted(const uint64_t *wanted, size_t count, uint64_t to)
+// Addresses to look for. Most jumps lead elsewhere within their range, which one bit says.
+struct wanted {
+	const uint64_t *addresses; // sorted
+	size_t count;
+	uint64_t filter[64]; // a bit for each remainder that one of them has
+};
+
+#define FILTER_BITS ((size_t)64 * 64)
+
+static struct wanted wanted_of(const uint64_t *addresses, size_t count)
 {
-	if (!count || to < wanted[0] || to > wanted[count - 1])
+	struct wanted w = { .addresses = addresses, .count = count };
+
+	for (size_t i = 0; i < count; i++) {
+		size_t bit = addresses[i] / 16 % FILTER_BITS; // functions begin at multiples of 16
+		w.filter[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
+	return w;
+}
+
+static bool is_wanted(const struct wanted *w, uint64_t to)
+{
+	size_t bit = to / 16 % FILTER_BITS;
+
+	if (!(w->filter[bit / 64] >> bit % 64 & 1))
 		return false;
-	return wanted[array_search(count, i, wanted[i] < to)] == to;
+	size_t at = array_search(w->count, i, w->addresses[i] < to);
+	return at < w->count && w->addresses[at] == to;
 }
 
 void function_starts_jumps_to(const struct function_starts *f, const uint64_t *wanted, size_t count,
                               void (*visit)(void *context, uint64_t from, uint64_t to),
                               void *context)
 {
+	const struct wanted w = wanted_of(wanted, count);
+
 	for (size_t i = 0; i < elf_file_section_count(f->elf); i++) {
 		const struct elf_section *section = elf_file_section(f->elf, i);
 		if (!(section->flags & SHF_EXECINSTR))
@@ -207,7 +231,7 @@ void function_starts_jumps_to(const struct function_starts *f, const uint64_t *w
 			for (size_t at = 0; next_operation(code, operations[j], &at); at++) {
 				uint64_t address = section->address + at;
 				uint64_t to = section->address + (uint64_t)read_jump(code, at);
-				if (!is_wanted(wanted, count, to))
+				if (!is_wanted(&w, to))
 					continue;
 				uint64_t from = function_starts_find(f, address);
 				if (from && from != to && address - from < CODE_MAX)
