@@ -60,15 +60,40 @@ void *columns_encode(const struct columns *c, size_t *size)
 	return fitting;
 }
 
+#define WINDOW_MIN    9 // bits
+#define WINDOW_MAX    15
+#define LOOKAHEAD     262 // of its bytes are never looked back at
+#define MEMORY_BEHIND 6   // of the bits of the window: its hash has two entries a byte
+#define MEMORY_MAX    8   // what zlib takes if it is not asked
+
+// zlib clears tables of 128 KB for each stream: for few bytes those of a small window do.
+static bool open_stream(z_stream *stream, size_t bytes_size, int level)
+{
+	int window = WINDOW_MIN;
+
+	while (window < WINDOW_MAX && ((size_t)1 << window) < bytes_size + LOOKAHEAD)
+		window++;
+	int memory = window - MEMORY_BEHIND < MEMORY_MAX ? window - MEMORY_BEHIND : MEMORY_MAX;
+	*stream = (z_stream){ .zalloc = Z_NULL, .zfree = Z_NULL };
+	return deflateInit2(stream, level, Z_DEFLATED, window, memory, Z_DEFAULT_STRATEGY) == Z_OK;
+}
+
 void *columns_deflate(const void *bytes, size_t bytes_size, int level, size_t *size)
 {
-	uLongf packed_size = compressBound((uLong)bytes_size);
-	cleanup_free uint8_t *packed = malloc(packed_size);
+	z_stream stream;
 
-	if (!packed || compress2(packed, &packed_size, bytes, (uLong)bytes_size, level) != Z_OK)
+	if (bytes_size > UINT32_MAX / 2 || !open_stream(&stream, bytes_size, level))
 		return NULL;
-	*size = packed_size;
-	return steal(packed);
+	uLong bound = deflateBound(&stream, (uLong)bytes_size);
+	cleanup_free uint8_t *packed = malloc(bound);
+	stream.next_in = (Bytef *)(uintptr_t)bytes;
+	stream.avail_in = (uInt)bytes_size;
+	stream.next_out = packed;
+	stream.avail_out = (uInt)bound;
+	bool whole = packed && deflate(&stream, Z_FINISH) == Z_STREAM_END;
+	*size = stream.total_out;
+	deflateEnd(&stream);
+	return whole ? steal(packed) : NULL;
 }
 
 void *columns_pack(const struct columns *c, int level, size_t *size)
