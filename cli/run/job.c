@@ -219,14 +219,22 @@ void job_stopped(struct job *job, int signal)
 	sigaction(signal, &old, NULL);
 }
 
-void job_close(struct job *job)
+void job_leave(struct job *job)
 {
+	if (job->fd < 0)
+		return;
 	job_handle(job); // what ended the target is not to end us too
 	return_to_group(job);
-	witness_stop(&job->witness);
+	witness_dismiss(&job->witness);
 	close(job->fd);
 	job->fd = -1;
 	sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
+}
+
+void job_close(struct job *job)
+{
+	job_leave(job);
+	witness_stop(&job->witness);
 }
 
 void job_die(int signal_number)

@@ -57,6 +57,9 @@ bool job_handle(struct job *job);
 void job_stopped(struct job *job, int signal);
 
 /* The target is gone: from now on SIGINT and its like end bottleneck. */
+void job_leave(struct job *job);
+
+/* The same, if it has not been done, and waits for the witness. FD -1: it was never opened. */
 void job_close(struct job *job);
 
 /* Ends this process by SIGNAL as the target was, without a second core dump. */

@@ -214,8 +214,7 @@ static void running_close(struct running *r)
 	if (r->attach.count)
 		attach_close(&r->attach);
 	facts_fini(&r->facts);
-	if (r->job.fd >= 0)
-		job_close(&r->job);
+	job_close(&r->job);
 }
 
 // As long as we hold them open, nobody at their other ends learns that the target closed them.
@@ -349,7 +348,7 @@ static void handle(int number)
 	raise(number); // blocked while this runs, it comes when this has returned
 }
 
-// Before job_close(), which lets signals in. Those that were ignored stay so.
+// Before job_leave(), which lets signals in. Those that were ignored stay so.
 static void handle_signals(void)
 {
 	// Without SA_RESTART: what waits for a reader of the report, or for a server, goes on.
@@ -375,7 +374,7 @@ static int conclude(struct running *r, const struct rule_limits *limits, FILE *r
 	if (r->attach.count)
 		attach_close(&r->attach);
 	else
-		job_close(&r->job);
+		job_leave(&r->job); // its end is not waited for before the report
 	if (name_addresses(r, &err) < 0)
 		message_error(NULL, &err);
 	if (wanted)

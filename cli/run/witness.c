@@ -67,22 +67,30 @@ void witness_start(struct witness *w, const sigset_t *watched)
 		witness_stop(w);
 }
 
-void witness_stop(struct witness *w)
+void witness_dismiss(struct witness *w)
 {
+	if (!w->pid)
+		return;
 	if (w->life >= 0)
 		close(w->life);
 	if (w->fd >= 0)
 		close(w->fd);
+	w->fd = w->life = -1;
+}
+
+void witness_stop(struct witness *w)
+{
+	witness_dismiss(w);
 	if (w->pid > 0) {
 		kill(w->pid, SIGCONT); // somebody may have stopped the whole group
 		waitpid(w->pid, NULL, 0);
 	}
-	*w = (struct witness){ .pid = 0, .fd = -1, .life = -1 };
+	w->pid = 0;
 }
 
 int witness_next(struct witness *w)
 {
 	unsigned char number;
 
-	return w->pid > 0 && read(w->fd, &number, 1) == 1 ? number : 0;
+	return w->pid > 0 && w->fd >= 0 && read(w->fd, &number, 1) == 1 ? number : 0;
 }

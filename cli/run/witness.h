@@ -21,6 +21,11 @@ struct witness {
 
 /* WATCHED signals wait in the witness, and are blocked in the caller already. */
 void witness_start(struct witness *w, const sigset_t *watched);
+
+/* It reports nothing from now on, and ends by itself: witness_stop() has less to wait for. */
+void witness_dismiss(struct witness *w);
+
+/* Waits until it has ended. */
 void witness_stop(struct witness *w);
 
 /* The next signal that the group got; 0 if there is none (any more). */
