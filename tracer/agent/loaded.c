@@ -19,19 +19,39 @@ struct tables {
 	const uint16_t *versions;
 	const ElfW(Rela) * relocations;
 	size_t relocation_count;
+	size_t relative_count;    // those come first
 	const ElfW(Rela) * calls; // the relocations of what is called by way of the PLT
 	size_t call_count;
+	size_t string_bytes, symbol_bytes, relocation_bytes; // the last two: of one
+	bool other_kind;                                     // relocations without addends
 };
 
-bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address)
+static bool holds_as(const struct dl_phdr_info *info, uintptr_t address, size_t size,
+                     ElfW(Word) flags)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		if (segment->p_type == PT_LOAD &&
-		    address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+		uintptr_t at = address - (info->dlpi_addr + segment->p_vaddr);
+		if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
+		    at < segment->p_memsz && size <= segment->p_memsz - at)
 			return true;
 	}
 	return false;
+}
+
+bool loaded_holds(const struct dl_phdr_info *info, uintptr_t address)
+{
+	return holds_as(info, address, 0, 0);
+}
+
+bool loaded_has_code(const struct dl_phdr_info *info, uintptr_t address)
+{
+	return holds_as(info, address, 1, PF_X);
+}
+
+bool loaded_has_data(const struct dl_phdr_info *info, uintptr_t address)
+{
+	return holds_as(info, address, sizeof(uint64_t), PF_W);
 }
 
 struct loaded_span loaded_span(const struct dl_phdr_info *info)
@@ -96,6 +116,16 @@ static struct tables read_tables(const struct loaded *object)
 			t.calls = at;
 		else if (entry->d_tag == DT_PLTRELSZ)
 			t.call_count = entry->d_un.d_val / sizeof(ElfW(Rela));
+		else if (entry->d_tag == DT_RELACOUNT)
+			t.relative_count = entry->d_un.d_val;
+		else if (entry->d_tag == DT_STRSZ)
+			t.string_bytes = entry->d_un.d_val;
+		else if (entry->d_tag == DT_SYMENT)
+			t.symbol_bytes = entry->d_un.d_val;
+		else if (entry->d_tag == DT_RELAENT)
+			t.relocation_bytes = entry->d_un.d_val;
+		else if (entry->d_tag == DT_PLTREL)
+			t.other_kind = entry->d_un.d_val != DT_RELA;
 	}
 	return t;
 }
@@ -160,13 +190,25 @@ static const ElfW(Sym) * look_up_old(const struct tables *t, const char *name)
 	return NULL;
 }
 
-void *loaded_define(const struct loaded *object, const char *name)
+static const ElfW(Sym) * look_up(const struct tables *t, const char *name)
+{
+	if (!t->symbols || !t->strings || !(t->gnu_hash || t->hash))
+		return NULL;
+	return t->gnu_hash ? look_up_gnu(t, name) : look_up_old(t, name);
+}
+
+bool loaded_defines(const struct loaded *object, const char *name)
 {
 	struct tables t = read_tables(object);
 
-	if (!t.symbols || !t.strings || !(t.gnu_hash || t.hash))
-		return NULL;
-	const ElfW(Sym) *symbol = t.gnu_hash ? look_up_gnu(&t, name) : look_up_old(&t, name);
+	return look_up(&t, name) != NULL;
+}
+
+void *loaded_define(const struct loaded *object, const char *name)
+{
+	struct tables t = read_tables(object);
+	const ElfW(Sym) *symbol = look_up(&t, name);
+
 	if (!symbol)
 		return NULL;
 	void *found = (void *)(object->base + symbol->st_value);
@@ -207,45 +249,92 @@ void loaded_weak(const struct loaded *object, bool (*is_wanted)(void *context, c
 	}
 }
 
-static void visit_wanted(const struct loaded *object, const struct tables *t,
-                         const ElfW(Rela) * relocations, size_t count,
-                         bool (*is_wanted)(void *context, const char *name),
-                         void (*visit)(void *context, const char *name, uint64_t *place),
-                         void *context)
+struct references {
+	const struct dl_phdr_info *info;
+	const struct loaded *object;
+	const struct tables *tables;
+	bool (*is_wanted)(void *context, const char *name);
+	void (*visit)(void *context, const char *name, uint64_t *place, bool lazy);
+	void *context;
+};
+
+// The symbol of a relocation by which a place holds a function's address; NULL: it does not, or
+// that cannot be.
+static const ElfW(Sym) * symbol_of(const struct references *all, const ElfW(Rela) * r)
 {
-	for (size_t i = 0; relocations && i < count; i++) {
+	const ElfW(Sym) *symbol = &all->tables->symbols[ELF64_R_SYM(r->r_info)];
+	uint64_t type = ELF64_R_TYPE(r->r_info);
+
+	if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT &&
+	    (type != R_X86_64_64 || r->r_addend))
+		return NULL;
+	if (!holds_as(all->info, (uintptr_t)symbol, sizeof(*symbol), 0) ||
+	    symbol->st_shndx != SHN_UNDEF || symbol->st_name >= all->tables->string_bytes)
+		return NULL;
+	return symbol;
+}
+
+static void visit_wanted(const struct references *all, const ElfW(Rela) * relocations, size_t from,
+                         size_t count)
+{
+	for (size_t i = from; relocations && i < count; i++) {
 		const ElfW(Rela) *r = &relocations[i];
-		const ElfW(Sym) *symbol = &t->symbols[ELF64_R_SYM(r->r_info)];
-		uint64_t type = ELF64_R_TYPE(r->r_info);
-		bool holds = type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
-		             (type == R_X86_64_64 && !r->r_addend);
-		if (holds && symbol->st_shndx == SHN_UNDEF &&
-		    is_wanted(context, t->strings + symbol->st_name))
-			visit(context, t->strings + symbol->st_name,
-			      (uint64_t *)(object->base + r->r_offset));
+		const ElfW(Sym) *symbol = symbol_of(all, r);
+		const char *name = symbol ? all->tables->strings + symbol->st_name : NULL;
+		uintptr_t at = all->object->base + r->r_offset;
+		if (name && at % sizeof(uint64_t) == 0 && loaded_has_data(all->info, at) &&
+		    all->is_wanted(all->context, name))
+			all->visit(all->context, name, (uint64_t *)at,
+			           ELF64_R_TYPE(r->r_info) == R_X86_64_JUMP_SLOT);
 	}
 }
 
-void loaded_references(const struct loaded *object,
+static bool holds_table(const struct dl_phdr_info *info, const void *table, size_t count,
+                        size_t size)
+{
+	return !table || !count ||
+	       (count <= SIZE_MAX / size && holds_as(info, (uintptr_t)table, count * size, 0));
+}
+
+// Whether all that is going to be read is there.
+static bool are_sound(const struct dl_phdr_info *info, const struct tables *t)
+{
+	return t->symbols && t->strings && t->string_bytes &&
+	       t->symbol_bytes == sizeof(ElfW(Sym)) && !t->other_kind &&
+	       (!t->relocation_count || t->relocation_bytes == sizeof(ElfW(Rela))) &&
+	       t->relative_count <= t->relocation_count &&
+	       holds_table(info, t->strings, t->string_bytes, 1) &&
+	       !t->strings[t->string_bytes - 1] &&
+	       holds_table(info, t->relocations, t->relocation_count, sizeof(ElfW(Rela))) &&
+	       holds_table(info, t->calls, t->call_count, sizeof(ElfW(Rela)));
+}
+
+bool loaded_references(const struct dl_phdr_info *info, const struct loaded *object,
                        bool (*is_wanted)(void *context, const char *name),
-                       void (*visit)(void *context, const char *name, uint64_t *place),
+                       void (*visit)(void *context, const char *name, uint64_t *place, bool lazy),
                        void *context)
 {
 	struct tables t = read_tables(object);
+	const struct references all = { info, object, &t, is_wanted, visit, context };
 
-	if (!t.symbols || !t.strings)
-		return;
-	visit_wanted(object, &t, t.relocations, t.relocation_count, is_wanted, visit, context);
-	visit_wanted(object, &t, t.calls, t.call_count, is_wanted, visit, context);
+	if (!are_sound(info, &t))
+		return false;
+	visit_wanted(&all, t.relocations, t.relative_count, t.relocation_count);
+	visit_wanted(&all, t.calls, 0, t.call_count);
+	return true;
 }
 #endif
 
-static bool is_read_only(const struct dl_phdr_info *info, uintptr_t address)
+// The loader locks whole pages: of the last one, which holds other variables, nothing.
+bool loaded_is_locked(const struct dl_phdr_info *info, uintptr_t address)
 {
+	uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		if (segment->p_type == PT_GNU_RELRO &&
-		    address - (info->dlpi_addr + segment->p_vaddr) < segment->p_memsz)
+		uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+		if (segment->p_type == PT_GNU_RELRO && address >= (start & ~(size - 1)) &&
+		    address < ((start + segment->p_memsz) & ~(size - 1)))
 			return true;
 	}
 	return false;
@@ -254,7 +343,7 @@ static bool is_read_only(const struct dl_phdr_info *info, uintptr_t address)
 void loaded_bind(const struct dl_phdr_info *info, uint64_t *place, uint64_t value)
 {
 	uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE), page = (uintptr_t)place & ~(size - 1);
-	bool locked = is_read_only(info, (uintptr_t)place);
+	bool locked = loaded_is_locked(info, (uintptr_t)place);
 
 	if (locked && mprotect((void *)page, size, PROT_READ | PROT_WRITE) != 0)
 		return;

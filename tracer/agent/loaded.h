@@ -40,13 +40,25 @@ void loaded_weak(const struct loaded *object, bool (*is_wanted)(void *context, c
                  void (*visit)(void *context, uint64_t *place, uint64_t value), void *context);
 
 /*
- * Calls VISIT for each place of OBJECT that holds, or is going to hold, the address of a function
- * that it does not define itself and that IS_WANTED.
+ * Calls VISIT for each place of OBJECT, which INFO describes, that holds, or is going to hold, the
+ * address of a function that it does not define itself and that IS_WANTED. LAZY: who calls by it
+ * binds it at the first call, and until then it leads back into the object. False, and nothing is
+ * visited: the object's tables are not what the loader's rules ask for.
  */
-void loaded_references(const struct loaded *object,
+bool loaded_references(const struct dl_phdr_info *info, const struct loaded *object,
                        bool (*is_wanted)(void *context, const char *name),
-                       void (*visit)(void *context, const char *name, uint64_t *place),
+                       void (*visit)(void *context, const char *name, uint64_t *place, bool lazy),
                        void *context);
+
+/* Whether it defines NAME as loaded_define() finds it; nothing of it is called. */
+bool loaded_defines(const struct loaded *object, const char *name);
+
+/* Whether ADDRESS lies in its code, or in what may be written to. */
+bool loaded_has_code(const struct dl_phdr_info *info, uintptr_t address);
+bool loaded_has_data(const struct dl_phdr_info *info, uintptr_t address);
+
+/* Whether the loader has made ADDRESS read-only once all was bound (RELRO). */
+bool loaded_is_locked(const struct dl_phdr_info *info, uintptr_t address);
 
 /* Puts VALUE at PLACE, which the loader may have locked. */
 void loaded_bind(const struct dl_phdr_info *info, uint64_t *place, uint64_t value);

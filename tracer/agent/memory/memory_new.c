@@ -107,11 +107,12 @@ static bool is_wanted(void *context, const char *name)
 
 // What is bound already, and to another's, has its reasons. Before it is bound, a place leads to
 // the object itself.
-static void bind(void *context, const char *name, uint64_t *slot)
+static void bind(void *context, const char *name, uint64_t *slot, bool lazy)
 {
 	struct dl_phdr_info *info = context;
 	int i = find(name);
 
+	(void)lazy;
 	if (*slot == (uint64_t)(uintptr_t)theirs[i] || loaded_holds(info, *slot))
 		loaded_bind(info, slot, (uint64_t)(uintptr_t)functions[i].ours);
 }
@@ -131,7 +132,7 @@ static int find_theirs(struct dl_phdr_info *info, size_t size, void *of)
 void memory_new_bind(struct dl_phdr_info *info, const struct loaded *object)
 {
 	if (allocator && !loaded_holds(info, (uintptr_t)allocator))
-		loaded_references(object, is_wanted, bind, info);
+		loaded_references(info, object, is_wanted, bind, info);
 }
 
 static int bind_all(struct dl_phdr_info *info, size_t size, void *context)
