@@ -160,6 +160,7 @@ void agent_fork(struct agent *a)
 	a->attaching = a->speaking = a->naming = 0;
 	a->forked = true;
 	a->over = false;
+	a->users = 0; // other threads are not there
 	a->begun = (struct modes){ 0, 0 };
 	a->parent_pid = a->pid;
 	a->pid = (uint32_t)getpid();

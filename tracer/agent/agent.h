@@ -49,6 +49,7 @@ struct agent {
 	uint64_t maps_due_ns;   /* not before, or reading them would cost too much */
 	bool loaded;            /* objects have come since the mappings were last read */
 	bool over;              /* nothing is said of the process any more */
+	uint32_t users;         /* atomic: threads that may write to the rings: agent_use() */
 	/* Large, and written from their beginnings: a short process touches no more. */
 	struct rings rings;
 	uint64_t known_maps[AGENT_MAPS_KNOWN]; /* hashes of those that have been written */
@@ -89,6 +90,24 @@ static inline bool agent_tells(const struct agent *a)
 static inline bool agent_has_timers(const struct agent *a)
 {
 	return agent_samples(a) || __atomic_load_n(&a->self, __ATOMIC_RELAXED) == SELF_TIMERS;
+}
+
+/*
+ * The rings stay until agent_let_go(), should the agent leave the process meanwhile. False: it is
+ * off, and there is nothing to let go of. Who is in an op (op_enter()) need not ask.
+ */
+static inline bool agent_use(struct agent *a)
+{
+	__atomic_fetch_add(&a->users, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&a->on, __ATOMIC_SEQ_CST))
+		return true;
+	__atomic_fetch_sub(&a->users, 1, __ATOMIC_RELEASE);
+	return false;
+}
+
+static inline void agent_let_go(struct agent *a)
+{
+	__atomic_fetch_sub(&a->users, 1, __ATOMIC_RELEASE);
 }
 
 /* Makes sure that there is somewhere to write: true if there is. */

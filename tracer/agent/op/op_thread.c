@@ -297,8 +297,12 @@ static bool meet_all_threads(void)
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0;
 }
 
-static bool has_one_inside(const struct rings *r)
+static bool has_one_inside(const struct agent *a)
 {
+	const struct rings *r = &a->rings;
+
+	if (__atomic_load_n(&a->users, __ATOMIC_ACQUIRE))
+		return true;
 	for (uint32_t i = 0; i < r->lane_count; i++)
 		if (r->lanes[i].ops &&
 		    __atomic_load_n(&((struct op_thread *)r->lanes[i].ops)->inside,
@@ -311,7 +315,7 @@ bool op_withdraw(struct agent *a)
 {
 	if (!meet_all_threads())
 		return false;
-	for (int i = 0; has_one_inside(&a->rings); i++) {
+	for (int i = 0; has_one_inside(a); i++) {
 		if (i == PATIENCE)
 			return false;
 		give_way(i);
@@ -334,6 +338,8 @@ void op_stop_child(struct agent *a)
 {
 	loader_fork();
 	a->on = false;
+	a->users = 0; // other threads are not there
+	lent = false;
 	op_stop();
 	rings_detach(&a->rings);
 	names_detach(&op_names);
@@ -375,6 +381,24 @@ static bool is_vforked(void)
 	return op_agent->pid != (uint32_t)getpid();
 }
 
+static struct op_thread *enter_noticed(void)
+{
+	struct op_thread *t = NULL;
+
+	if (!agent_use(op_agent))
+		return NULL;
+	if (op_own)
+		t = op_own;
+	else if (unseen)
+		t = begin_again();
+	else if (!is_vforked())
+		t = begin_patiently();
+	if (t)
+		t->inside = 1;
+	agent_let_go(op_agent);
+	return t;
+}
+
 struct op_thread *op_enter_slowly(void)
 {
 	int error = errno;
@@ -382,15 +406,8 @@ struct op_thread *op_enter_slowly(void)
 
 	if (op_agent && op_agent->on && !ended && !op_is_inside()) {
 		notice_fork();
-		if (op_own)
-			t = op_own;
-		else if (unseen)
-			t = begin_again();
-		else if (!is_vforked())
-			t = begin_patiently();
+		t = enter_noticed();
 	}
-	if (t)
-		t->inside = 1;
 	errno = error;
 	return t;
 }
@@ -400,6 +417,20 @@ bool op_is_inside(void)
 	return lent || (op_own && op_own->inside);
 }
 
+static struct lane *lend_lane(void)
+{
+	if (!agent_use(op_agent))
+		return NULL;
+	lent = true;
+	struct lane *lane = threads_lane();
+	lent = lane != NULL;
+	if (lane && op_own)
+		op_own->inside = 1;
+	if (!lane)
+		agent_let_go(op_agent);
+	return lane;
+}
+
 struct lane *op_take_lane(void)
 {
 	int error = errno;
@@ -407,11 +438,7 @@ struct lane *op_take_lane(void)
 
 	if (op_agent && op_agent->on && !ended && !op_is_inside()) {
 		notice_fork();
-		lent = true;
-		lane = threads_lane();
-		lent = lane != NULL;
-		if (lane && op_own)
-			op_own->inside = 1;
+		lane = lend_lane();
 	}
 	errno = error;
 	return lane;
@@ -423,6 +450,8 @@ void op_give_lane(void)
 		op_own->room = 0; // something has been written
 		op_own->inside = 0;
 	}
+	if (lent)
+		agent_let_go(op_agent);
 	lent = false;
 }
 

@@ -103,9 +103,13 @@ static void end(void *argument)
 {
 	struct lane *lane = argument;
 
-	// A vfork child that calls exit() runs destructors in its parent's memory.
-	if (lane != mine || !agent->on || lane->tid != own_tid())
+	if (lane != mine || !agent_use(agent))
 		return;
+	// A vfork child that calls exit() runs destructors in its parent's memory.
+	if (lane->tid != own_tid()) {
+		agent_let_go(agent);
+		return;
+	}
 	int error = errno;
 	uint8_t untraced = agent_untraced;
 	struct hold held = hold_signals();
@@ -120,6 +124,7 @@ static void end(void *argument)
 	own_stack_release(); // no handler takes another one any more
 	agent_write_end(agent, lane);
 	rings_release(lane);
+	agent_let_go(agent);
 	agent_untraced = untraced;
 	hold_end(held);
 	errno = error;
@@ -134,7 +139,7 @@ void threads_at_end(void (*function)(void))
 {
 	int i = 0;
 
-	while (i < THREADS_AT_END - 1 && at_end[i])
+	while (i < THREADS_AT_END - 1 && at_end[i] && at_end[i] != function)
 		i++;
 	at_end[i] = function;
 }
