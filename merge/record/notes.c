@@ -281,9 +281,9 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	if (f->options->attached && f->options->agent)
 		notes_add(
 			n,
-			"attached to what ran already: of ops the agent gets those of PyTorch there; "
-			"others, allocations, locks by name and calls of GPUs are seen when "
-			"bottleneck starts the program. Its library stays in the process, idle");
+			"attached to what ran already: the agent records ops of PyTorch and locks "
+			"there; other ops, allocations and calls of GPUs are seen when bottleneck "
+			"starts the program. Its library stays in the process, idle");
 	else if (f->options->attached)
 		notes_add(
 			n,

@@ -199,6 +199,7 @@ static int open_late_session(struct recording *r, struct error *err)
 		.library = r->agent,
 		.stack_bytes = r->options.stack_bytes,
 		.ops = r->options.ops & LATE_OPS,
+		.waits = r->options.waits,
 	};
 
 	if (agent_path_find(r->agent, sizeof(r->agent), err) < 0)

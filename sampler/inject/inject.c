@@ -337,6 +337,46 @@ static bool is_busy_frame(const struct inject *i, const struct frame *frame, siz
 	return !blocked && (index == 0 || (!function && index + RUNS_NEAR_START < count));
 }
 
+// The agent's functions in front of libc's wait where those wait, and have nothing meanwhile.
+static bool waits_for_libc(const struct inject *i, const struct frame *frames, size_t index)
+{
+	const struct module *module =
+		index ? modules_get(i->modules, frames[index - 1].module) : NULL;
+	const char *name = module ? path_base(module->path) : "";
+
+	if (!module || module->kind != MODULE_ELF)
+		return false;
+	if (begins(name, "libpthread"))
+		return true;
+	if (!is_libc(name))
+		return false;
+	const char *function = object_name(&i->libc, frame_lookup_address(frames[index - 1]));
+	return !function || begins(function, "pthread_") || begins(function, "__pthread_") ||
+	       begins(function, "sem_");
+}
+
+static bool is_agent_frame(const struct inject *i, const struct frame *frame)
+{
+	const struct module *module = modules_get(i->modules, frame->module);
+
+	return module && module->kind == MODULE_ELF && is_agent(path_base(module->path));
+}
+
+static bool is_any_busy(const struct inject *i, const struct frame *frames, size_t count, int call)
+{
+	for (size_t k = 0; k < count; k++) {
+		if (frames[k].kind == FRAME_MARK)
+			continue;
+		if (is_agent_frame(i, &frames[k]) && call >= 0) {
+			if (call != SYS_futex || !waits_for_libc(i, frames, k))
+				return true;
+		} else if (is_busy_frame(i, &frames[k], k, count, call >= 0)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static struct event_sample sample_of(const struct user_regs_struct *r, const uint8_t *stack,
                                      size_t bytes)
 {
@@ -469,9 +509,8 @@ static bool is_free(struct inject *i, bool must_block)
 	mapper_reread(i->modules, &i->process, clock_now_ns());
 	size_t count = unwinder_unwind(i->unwinder, i->process.space, &sample, i->pid, frames,
 	                               STACK_MAX_FRAMES, &flags);
-	for (size_t k = 0; k < count; k++)
-		if (frames[k].kind != FRAME_MARK && is_busy_frame(i, &frames[k], k, count, blocked))
-			return false;
+	if (is_any_busy(i, frames, count, call))
+		return false;
 	if (flags & (STACK_TRUNCATED | STACK_GUESSED) || count == STACK_MAX_FRAMES)
 		return blocked && !may_be_in_loader(i);
 	return true;

@@ -105,7 +105,23 @@ target_link_libraries(late_torch_library PRIVATE pthread)
 add_executable(late_torch programs/late_torch.c)
 target_compile_options(late_torch PRIVATE -O2 -g)
 target_link_libraries(late_torch PRIVATE late_torch_library pthread)
+add_library(late_blas SHARED programs/late_blas.c)
+add_library(late_plugin MODULE programs/late_plugin.c)
+set_target_properties(late_blas late_plugin PROPERTIES C_VISIBILITY_PRESET default)
+target_link_libraries(late_plugin PRIVATE pthread)
+# Bound when a function is first called, and all at the start with tables that are read-only then.
+foreach(binding lazy now)
+  add_executable(late_hooks_${binding} programs/late_hooks.c)
+  target_compile_definitions(late_hooks_${binding} PRIVATE _GNU_SOURCE)
+  target_compile_options(late_hooks_${binding} PRIVATE -O2 -g -fplt -fno-builtin-malloc)
+  target_link_libraries(late_hooks_${binding} PRIVATE late_blas pthread ${CMAKE_DL_LIBS})
+  target_link_options(late_hooks_${binding} PRIVATE LINKER:-z,relro,-z,${binding})
+endforeach()
 e2e(e2e_attach_agent attach_agent)
+e2e(e2e_attach_hooks attach_hooks)
+set_property(TEST e2e_attach_hooks APPEND PROPERTY ENVIRONMENT
+             "LATE_HOOKS=$<TARGET_FILE:late_hooks_lazy>:$<TARGET_FILE:late_hooks_now>"
+             "LATE_PLUGIN=$<TARGET_FILE:late_plugin>")
 set_property(TEST e2e_attach_agent APPEND PROPERTY ENVIRONMENT
              "ATTACHED=$<TARGET_FILE:attached>" "ATTACHED_STATIC=$<TARGET_FILE:attached_static>"
              "LATE_TORCH=$<TARGET_FILE:late_torch>" "SECCOMP_TARGET=$<TARGET_FILE:seccomp_target>")

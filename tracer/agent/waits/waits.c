@@ -501,7 +501,8 @@ void waits_end(struct wait *w, uint16_t flags, bool took)
 	leave(at);
 	if (took && waits_watched(w->address))
 		note(at, who, end_ns);
-	if (end_ns - w->begin_ns >= WAITS_LEAST_NS && agent->on)
+	// What has begun before the agent joined the process is of another time.
+	if (end_ns - w->begin_ns >= WAITS_LEAST_NS && agent->on && w->begin_ns >= agent->born_ns)
 		tell(w, end_ns, flags);
 	errno = error;
 }
@@ -584,7 +585,7 @@ void waits_file_end(const struct wait *w)
 
 	waits_tid();
 	own.quick = end_ns - w->begin_ns >= WAITS_LEAST_NS ? 0 : own.quick + (own.quick < QUICK);
-	if (agent->on)
+	if (agent->on && w->begin_ns >= agent->born_ns)
 		tell_file(w, end_ns, 0);
 	errno = error;
 }

@@ -364,6 +364,7 @@ static void start(struct agent *a)
 	waits_find_fields();
 	waits_start(a);
 	wrap_hear_signals(waits_sent);
+	waits_next_add();
 }
 
 const struct agent_provider waits_provider = {

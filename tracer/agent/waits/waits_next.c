@@ -4,6 +4,8 @@
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/loader.h"
 #include "tracer/agent/old_glibc.h"
+#include "tracer/agent/wrap/late.h"
+#include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -94,6 +96,8 @@ static void *find(const char *name)
 	int error = errno;
 	bool was = looking;
 
+	if (wrap_is_late())
+		return late_find(name);
 	looking = true;
 	loader_enter();
 	void *found = dlsym(RTLD_NEXT, name);
@@ -133,4 +137,12 @@ void waits_next_find(void)
 	if (found)                                                                                 \
 		__atomic_store_n(&waits_next.name, (int(*) parameters)found, __ATOMIC_RELAXED);
 	WAITS_FUNCTIONS(FIND)
+}
+
+void waits_next_add(void)
+{
+#define ADD(name, early, missing, parameters, arguments)                                           \
+	if (waits_next.name != find_##name)                                                        \
+		late_add(#name, (const void *)waits_next.name);
+	WAITS_FUNCTIONS(ADD)
 }

@@ -99,3 +99,6 @@ extern struct waits_next waits_next;
 
 /* Finds all of them. Keeps errno. */
 void waits_next_find(void);
+
+/* Those that were found are stood in front of, where the agent has been loaded late: late_add(). */
+void waits_next_add(void);

@@ -11,6 +11,7 @@
 #include "tracer/agent/sample/threads.h"
 #include "tracer/agent/store.h"
 #include "tracer/agent/table.h"
+#include "tracer/agent/wrap/late.h"
 #include "tracer/agent/wrap/wrap.h"
 #include "tracer/protocol.h"
 
@@ -66,6 +67,12 @@ AGENT_SETUP static void after_fork_in_parent(void)
 	errno = error;
 }
 
+AGENT_SETUP static void stop_child(void)
+{
+	late_fork();
+	op_stop_child(&agent);
+}
+
 AGENT_SETUP static void after_fork(void)
 {
 	int error = errno;
@@ -75,7 +82,7 @@ AGENT_SETUP static void after_fork(void)
 	if (!agent.on)
 		loader_fork();
 	else if (joined)
-		op_stop_child(&agent); // nobody would tell it to leave
+		stop_child(); // nobody would tell it to leave
 	else if (untraced || op_is_inside())
 		op_start_child_later(&agent);
 	else
@@ -114,6 +121,7 @@ AGENT_SETUP static bool begin(const char *directory, const char *config)
 	wrap_start_exit();
 	wrap_start_seccomp();
 	providers_start(&agent);
+	late_bind();
 	hold_long_end(held);
 	return true;
 }
@@ -164,10 +172,10 @@ AGENT_SETUP int bottleneck_agent_leave(void)
 	if (!withdrawing) {
 		providers_leave();
 		providers_end();
-		agent.on = false;
+		__atomic_store_n(&agent.on, false, __ATOMIC_SEQ_CST);
 		op_stop();
 	}
-	withdrawing = !op_withdraw(&agent);
+	withdrawing = !late_unbind() || !op_withdraw(&agent);
 	if (withdrawing)
 		return 1;
 	rings_abandon(&agent.rings);
@@ -181,6 +189,8 @@ AGENT_SETUP int bottleneck_agent_join(const char *directory, const char *config)
 {
 	if (agent.on && joined && rings_are_orphaned(&agent.rings))
 		bottleneck_agent_leave(); // the collector was killed, and could not say so
+	if (withdrawing)
+		bottleneck_agent_leave(); // threads may be out of it by now
 	if (agent.on)
 		return PROTOCOL_JOIN_BUSY;
 	if (stopped || withdrawing)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""What the agent stands in front of in processes that run already (-p --agent): it records what a program
+that knows its truth does, and leaves each place that holds a function's address as it was."""
+import csv
+import io
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from harness import BOTTLENECK, TIMEOUT, Case, main
+
+HOOKS = os.environ.get("LATE_HOOKS", "build/tests/late_hooks_lazy:build/tests/late_hooks_now").split(":")
+PLUGIN = os.environ.get("LATE_PLUGIN", "build/tests/liblate_plugin.so")
+LIBRARY = "libbottleneck-agent.so"
+SOURCE = os.path.join(os.path.dirname(__file__), "..", "programs", "late_hooks.c")
+ALL = "hwrsabl"
+
+
+def line_of(mark):
+    with open(SOURCE, encoding="utf-8") as file:
+        return next(number for number, line in enumerate(file, 1) if f"// {mark}" in line)
+
+
+class AttachHooks(Case):
+    def start(self, binary, letters):
+        process = subprocess.Popen([binary, self.path("places"), letters], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, cwd=self.work, start_new_session=True,
+                                   env={**os.environ, "LATE_PLUGIN": PLUGIN})
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(lambda: process.poll() is None and os.killpg(process.pid, signal.SIGKILL))
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        return process
+
+    def attach(self, process, seconds="0.05", *arguments):
+        done = self.bare([BOTTLENECK, "-q", "-o", self.path("profile.bneck"), "-p", str(process.pid), "--agent",
+                          "--duration", seconds, *arguments])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def table(self, name):
+        done = self.verb("report", "--export", "csv=-", "--table", name, self.path("profile.bneck"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return list(csv.DictReader(io.StringIO(done.stdout.decode())))
+
+    def end(self, process):
+        """What it has counted: calls that went by way of the agent, and all."""
+        out, _ = process.communicate(timeout=TIMEOUT)
+        text = out.decode()
+        self.assertTrue(text.endswith("0 wrong, 0 changed\n"), text)
+        self.assertEqual(process.returncode, 0, text)
+        return {name: (int(through), int(total))
+                for name, through, total in re.findall(r"^(\w+) (\d+) of (\d+)$", text, re.MULTILINE)}
+
+    def places(self, process):
+        """Function names and what their places hold, by address; its object's own addresses are NAME's
+        before it is first called."""
+        memory = os.open(f"/proc/{process.pid}/mem", os.O_RDONLY)
+        found = {}
+        with open(self.path("places"), encoding="utf-8") as file:
+            for line in file:
+                at, start, end, name = line.rstrip("\n").split(" ")
+                value = int.from_bytes(os.pread(memory, 8, int(at, 16)), "little")
+                found[int(at, 16)] = (name, value, int(start, 16) <= value < int(end, 16))
+        os.close(memory)
+        return found
+
+    def maps(self, process):
+        """Mappings of files, but for those of the agent and the plugin: where, how, and which."""
+        with open(f"/proc/{process.pid}/maps", encoding="utf-8") as file:
+            lines = [line.split(None, 5) for line in file]
+        return [(line[0], line[1], line[5].rstrip("\n")) for line in lines
+                if len(line) > 5 and line[5].startswith("/") and LIBRARY not in line[5] and
+                os.path.basename(PLUGIN) not in line[5]]
+
+    def agents(self, process):
+        with open(f"/proc/{process.pid}/maps", encoding="utf-8") as file:
+            return [tuple(int(x, 16) for x in line.split()[0].split("-")) for line in file if LIBRARY in line]
+
+    def held(self, process):
+        """Names of functions whose calls come to the agent."""
+        agents = self.agents(process)
+        return {name for name, value, _ in self.places(process).values()
+                if any(start <= value < end for start, end in agents)}
+
+    def assert_as_before(self, process, before, maps):
+        self.assertEqual(self.maps(process), maps)
+        self.assertEqual(self.held(process), set())
+        now = self.places(process)
+        for at, (name, value, unbound) in before.items():
+            if now[at][1] != value:
+                self.assertTrue(unbound, f"{name}: {value:#x}, now {now[at][1]:#x}")
+
+    def while_attached(self, process, *arguments):
+        """The functions whose calls came to the agent in the middle of an attachment of some seconds."""
+        watcher = subprocess.Popen([BOTTLENECK, "-q", "-o", self.path("profile.bneck"), "-p", str(process.pid),
+                                    "--agent", "--duration", "2", *arguments], cwd=self.work,
+                                   env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        held, end = set(), time.monotonic() + TIMEOUT
+        while watcher.poll() is None and not held and time.monotonic() < end:
+            time.sleep(0.05)
+            held = self.held(process)
+        time.sleep(0.1)  # one look may come in the middle of it
+        held |= self.held(process)
+        _, errors = watcher.communicate(timeout=TIMEOUT)
+        self.assertEqual(watcher.returncode, 0, errors)
+        return held
+
+    def test_locks_and_who_holds_them(self):
+        for binary in HOOKS:
+            with self.subTest(binary=binary):
+                process = self.start(binary, "hwrs")
+                before, maps = self.places(process), self.maps(process)
+                held = self.while_attached(process)
+                self.assertLessEqual({"pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait"}, held)
+                self.assert_as_before(process, before, maps)
+                rows = [row for row in self.table("waits")
+                        if row["resource"] == "mutex" and row["resource_name"] == "fought"]
+                most = max(rows, key=lambda row: int(row["total_ns"]), default=None)
+                self.assertIsNotNone(most)
+                self.assertEqual((most["waiter"], most["holder"], int(most["holder_line"]), most["guessed"]),
+                                 ("want", "hold", line_of("HELD"), "false"))
+                # It is held for 20 of 22 ms.
+                self.assertGreater(sum(int(row["total_ns"]) for row in rows), 1.4e9)
+                self.assertLess(sum(int(row["total_ns"]) for row in rows), 2.4e9)
+                self.end(process)
+
+    def test_nothing_stays_after_many_times(self):
+        for binary in HOOKS:
+            with self.subTest(binary=binary):
+                process = self.start(binary, ALL)
+                before, maps = self.places(process), self.maps(process)
+                for _ in range(50):
+                    self.attach(process)
+                    self.assert_as_before(process, before, maps)
+                self.end(process)
+
+    def test_bottleneck_may_be_killed_at_any_moment(self):
+        for binary in HOOKS:
+            with self.subTest(binary=binary):
+                process = self.start(binary, ALL)
+                before, maps = self.places(process), self.maps(process)
+                for _ in range(40):
+                    watcher = subprocess.Popen(
+                        [BOTTLENECK, "-q", "-o", self.path("killed.bneck"), "-p", str(process.pid), "--agent",
+                         "--duration", "0.1"], stderr=subprocess.DEVNULL, env=self.environment(), cwd=self.work)
+                    time.sleep(random.uniform(0, 0.5))
+                    watcher.kill()
+                    watcher.wait()
+                    self.assertIsNone(process.poll())
+                time.sleep(6)  # a call that was begun leads back
+                self.attach(process)
+                self.assert_as_before(process, before, maps)
+                self.end(process)
+
+
+if __name__ == "__main__":
+    main()
