@@ -199,6 +199,9 @@ static int open_late_session(struct recording *r, struct error *err)
 		.library = r->agent,
 		.stack_bytes = r->options.stack_bytes,
 		.ops = r->options.ops & LATE_OPS,
+		.malloc_allowed =
+			r->options.exact_malloc ? 0 : malloc_allowed(r->options.budget_percent),
+		.malloc_bytes = r->options.malloc ? MALLOC_BYTES : 0,
 		.waits = r->options.waits,
 	};
 

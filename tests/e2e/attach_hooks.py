@@ -3,6 +3,7 @@
 that knows its truth does, and leaves each place that holds a function's address as it was."""
 import csv
 import io
+import json
 import os
 import random
 import re
@@ -95,16 +96,18 @@ class AttachHooks(Case):
                 self.assertTrue(unbound, f"{name}: {value:#x}, now {now[at][1]:#x}")
 
     def while_attached(self, process, *arguments):
-        """The functions whose calls came to the agent in the middle of an attachment of some seconds."""
+        """The functions whose calls came to the agent in the middle of an attachment of two seconds, all of
+        which is recorded, to the very end."""
         watcher = subprocess.Popen([BOTTLENECK, "-q", "-o", self.path("profile.bneck"), "-p", str(process.pid),
-                                    "--agent", "--duration", "2", *arguments], cwd=self.work,
-                                   env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                                    "--agent", *arguments], cwd=self.work, env=self.environment(),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         held, end = set(), time.monotonic() + TIMEOUT
         while watcher.poll() is None and not held and time.monotonic() < end:
             time.sleep(0.05)
             held = self.held(process)
-        time.sleep(0.1)  # one look may come in the middle of it
-        held |= self.held(process)
+        time.sleep(2)
+        held |= self.held(process)  # the first look may have come in the middle of it
+        watcher.send_signal(signal.SIGINT)
         _, errors = watcher.communicate(timeout=TIMEOUT)
         self.assertEqual(watcher.returncode, 0, errors)
         return held
@@ -127,6 +130,44 @@ class AttachHooks(Case):
                 self.assertGreater(sum(int(row["total_ns"]) for row in rows), 1.4e9)
                 self.assertLess(sum(int(row["total_ns"]) for row in rows), 2.4e9)
                 self.end(process)
+
+    def counted(self):
+        return json.loads(self.verb("report", "--export=json=-", self.path("profile.bneck")).stdout)["tables"]
+
+    def test_allocations_are_counted_while_it_is_there(self):
+        for binary in HOOKS:
+            with self.subTest(binary=binary):
+                process = self.start(binary, "a")
+                before, maps = self.places(process), self.maps(process)
+                allocations = frees = 0
+                for _ in range(2):
+                    self.assertLessEqual({"malloc", "free"}, self.while_attached(process, "--exact", "malloc"))
+                    self.assert_as_before(process, before, maps)
+                    tables = self.counted()
+                    totals = tables["memory_totals"][0]
+                    allocations += totals["allocations"]
+                    frees += totals["frees"]
+                    rows = tables["memory"]
+                    most = max(rows, key=lambda row: row["allocated_bytes"])
+                    self.assertEqual((most["name"], most["line"]), ("allocate", line_of("ALLOCATED")))
+                    self.assertGreater(most["allocated_bytes"], 0.8 * totals["allocated_bytes"])
+                counts = self.end(process)
+                self.assertGreater(counts["malloc"][0], 20000)
+                # The recording begins some milliseconds after the agent; and one call each is under way.
+                for recorded, (through, _) in ((allocations, counts["malloc"]), (frees, counts["free"])):
+                    self.assertLessEqual(recorded, through + 4)
+                    self.assertGreater(recorded, 0.99 * through)
+
+    def test_a_library_that_is_opened_meanwhile(self):
+        process = self.start(HOOKS[0], "l")
+        before, maps = self.places(process), self.maps(process)
+        self.attach(process, "1", "--exact", "malloc")
+        self.assert_as_before(process, before, maps)
+        tables = self.counted()
+        # Each time that it is opened, it allocates 49 blocks.
+        self.assertGreater(tables["memory_totals"][0]["allocations"], 20 * 49)
+        self.assertIn("plugin_work", {row["name"] for row in tables["memory"]})
+        self.end(process)
 
     def test_nothing_stays_after_many_times(self):
         for binary in HOOKS:

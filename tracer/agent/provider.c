@@ -132,6 +132,13 @@ void providers_leave(void)
 			agent_providers[i]->leave();
 }
 
+void providers_idle(void)
+{
+	for (unsigned i = 0; i < COUNT; i++)
+		if (agent_providers[i]->idle)
+			agent_providers[i]->idle();
+}
+
 const struct agent_provider *providers_in_front(const char *name)
 {
 	for (unsigned i = 0; i < COUNT; i++) {

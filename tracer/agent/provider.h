@@ -65,6 +65,13 @@ struct agent_provider {
 	void (*leave)(void);
 
 	/*
+	 * The agent is off, in a process that goes on or in a child that was forked from one that
+	 * it had joined: functions of ours that are called nevertheless forward at once.
+	 * Async-signal-safe.
+	 */
+	void (*idle)(void);
+
+	/*
 	 * An OBJECT has come, which INFO describes: before its code is called, mostly. The loader's
 	 * lock is held. Possibly before start().
 	 */
@@ -108,6 +115,7 @@ void providers_before_traced(void);
 void providers_exit(void);
 void providers_end(void);
 void providers_leave(void);
+void providers_idle(void);
 
 /* The one that stands in front of functions whose names begin as NAME does; NULL: nobody. */
 const struct agent_provider *providers_in_front(const char *name);

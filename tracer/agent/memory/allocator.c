@@ -3,6 +3,8 @@
 
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/old_glibc.h"
+#include "tracer/agent/op/definition.h"
+#include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,18 +29,24 @@ static void *has_none(size_t size)
 	return NULL;
 }
 
+// Where we have been loaded late, nobody has looked behind us: what the program calls comes first.
+static void *find(const char *name)
+{
+	return wrap_is_late() ? definition_first(name) : dlsym(RTLD_NEXT, name);
+}
+
 bool allocator_find(void)
 {
-	allocator.malloc = dlsym(RTLD_NEXT, "malloc");
-	allocator.calloc = dlsym(RTLD_NEXT, "calloc");
-	allocator.realloc = dlsym(RTLD_NEXT, "realloc");
-	allocator.free = dlsym(RTLD_NEXT, "free");
-	allocator.posix_memalign = dlsym(RTLD_NEXT, "posix_memalign");
-	allocator.aligned_alloc = dlsym(RTLD_NEXT, "aligned_alloc");
-	allocator.memalign = dlsym(RTLD_NEXT, "memalign");
-	allocator.valloc = dlsym(RTLD_NEXT, "valloc");
-	allocator.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
-	allocator.malloc_usable_size = dlsym(RTLD_NEXT, "malloc_usable_size");
+	allocator.malloc = find("malloc");
+	allocator.calloc = find("calloc");
+	allocator.realloc = find("realloc");
+	allocator.free = find("free");
+	allocator.posix_memalign = find("posix_memalign");
+	allocator.aligned_alloc = find("aligned_alloc");
+	allocator.memalign = find("memalign");
+	allocator.valloc = find("valloc");
+	allocator.pvalloc = find("pvalloc");
+	allocator.malloc_usable_size = find("malloc_usable_size");
 	if (!allocator.pvalloc)
 		allocator.pvalloc = has_none; // musl
 	return allocator.malloc && allocator.calloc && allocator.realloc && allocator.free;
@@ -107,9 +115,25 @@ static bool is_entry(const void *function)
 	       symbol->st_shndx == SHN_UNDEF;
 }
 
-// Else the program has an allocator in front of ours, and we see but some of the calls.
+static int is_in_program(struct dl_phdr_info *program, size_t size, void *context)
+{
+	bool *within = context;
+
+	(void)size;
+	*within = loaded_holds(program, (uintptr_t)allocator.malloc);
+	return 1; // the program comes first
+}
+
+// Else the program has an allocator in front of ours, and we see but some of the calls. If that is
+// its own, it calls it directly.
 static bool is_first(void)
 {
+	bool within = false;
+
+	if (wrap_is_late()) {
+		dl_iterate_phdr(is_in_program, &within);
+		return !within;
+	}
 	const void *first = dlsym(RTLD_DEFAULT, "malloc");
 
 	return object_of(first) == object_of(&allocator) || is_entry(first);

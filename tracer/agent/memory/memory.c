@@ -39,6 +39,29 @@ void memory_start(struct agent *a)
 	agent = a;
 }
 
+static bool joined;
+
+// Threads keep their slots, which they know.
+void memory_begin_again(void)
+{
+	joined = true;
+	memory_slots_begin_again();
+	memory.budget = (struct poisson_budget){ 0 };
+	for (uint32_t i = 0; i < memory_slots_count(); i++) {
+		struct memory_thread *t = &memory.threads[i];
+		uint32_t tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
+		struct poisson random = t->poisson;
+		*t = (struct memory_thread){ .poisson = random,
+			                     .tell_at = TELL_MEANS * random.mean,
+			                     .step = memory_slots_step(),
+			                     .tid = tid,
+			                     .late = true };
+		t->sample_at = random.mean ? poisson_distance(&t->poisson) : 0;
+	}
+	if (memory.sampled.used)
+		memset(&memory.sampled, 0, sizeof(memory.sampled));
+}
+
 void memory_fork(void)
 {
 	memory_left = 0;
@@ -67,6 +90,7 @@ static struct memory_thread *begin_thread(void)
 	if (!t)
 		return NULL;
 	t->looking = false;
+	t->late = joined;
 	poisson_start(&t->poisson, clock_now_ns() + ((uint64_t)tid << 32),
 	              agent->config.malloc_bytes);
 	draw(t);
@@ -290,11 +314,15 @@ static void judge(struct memory_thread *t)
 {
 	uint64_t calls = t->totals.allocations + t->totals.frees;
 
+	// It has done nothing of what its thread had taken before.
+	if (t->late && !t->begun_cpu_ns)
+		t->begun_cpu_ns = thread_cpu_ns();
 	if (!agent->config.malloc_allowed || calls < MEMORY_CALLS_FIRST ||
 	    calls - t->judged_calls < MEMORY_CALLS_FIRST / 16)
 		return;
 	t->judged_calls = calls;
-	double most = agent->config.malloc_allowed / 1e6 * (double)thread_cpu_ns();
+	double most =
+		agent->config.malloc_allowed / 1e6 * (double)(thread_cpu_ns() - t->begun_cpu_ns);
 	uint8_t directly = MEMORY_DIRECTLY;
 	if ((double)(calls - MEMORY_CALLS_FIRST) * MEMORY_CALL_NS > most)
 		__atomic_compare_exchange_n(&memory_way, &directly, MEMORY_IN_PART, false,

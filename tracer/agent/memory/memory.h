@@ -62,9 +62,11 @@ struct memory_thread {
 	struct poisson part;                 /* of what is counted in part */
 	double rest_allocations, rest_frees; /* of what was hit: less than one */
 	uint64_t judged_calls;
-	uint32_t shift; /* of the budget, when the next sample was drawn */
-	uint32_t tid;   /* atomic; 0: wiped, or free */
-	uint16_t looks; /* since the budget was asked */
+	uint64_t begun_cpu_ns; /* of its thread, where the agent came later than that; 0: unknown */
+	uint32_t shift;        /* of the budget, when the next sample was drawn */
+	uint32_t tid;          /* atomic; 0: wiped, or free */
+	uint16_t looks;        /* since the budget was asked */
+	bool late;             /* the agent has come later than its thread, or again */
 	bool looking;
 } __attribute__((aligned(128)));
 
@@ -97,6 +99,10 @@ extern __thread uint64_t memory_left
 
 /* From now on A's process is looked at. */
 void memory_start(struct agent *a);
+
+/* Before that, where the agent has joined a process, if not for the first time: nothing has been
+   counted. Nobody counts meanwhile. */
+void memory_begin_again(void);
 
 /* Before a fork, and in the forked child. */
 void memory_prepare_fork(void);

@@ -26,5 +26,6 @@ size_t memory_hooks_uncount(void *p);
 void memory_new_start(const void *allocator);
 void memory_new_bind(struct dl_phdr_info *info, const struct loaded *object);
 
-/* The same for mappings that are made by others than ALLOCATOR. */
+/* The same for mappings that are made by others than ALLOCATOR; and no more. */
 void memory_mmap_start(const void *allocator);
+void memory_mmap_stop(void);

@@ -15,6 +15,7 @@
 #include "tracer/agent/memory/memory_pages.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/table.h"
+#include "tracer/agent/wrap/late.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
@@ -370,7 +371,7 @@ static struct allocator counted_calls(void)
 	if (!memory_early_is_used())
 		kin.malloc_usable_size = allocator.malloc_usable_size;
 	// Nobody else has that. tcmalloc has nallocx(), but its realloc() leaves blocks too large.
-	have_pages = allocator_is_kin(own, dlsym(RTLD_NEXT, "xallocx"));
+	have_pages = !wrap_is_late() && allocator_is_kin(own, dlsym(RTLD_NEXT, "xallocx"));
 	if (have_pages) {
 		kin.malloc = classed_malloc;
 		kin.calloc = classed_calloc;
@@ -390,6 +391,21 @@ static struct allocator counted_calls(void)
 	return kin;
 }
 
+// Those of the allocator itself: what it has not got is another's.
+static void add_late(void)
+{
+	late_add("malloc", (const void *)allocator.malloc);
+	late_add("calloc", (const void *)allocator.calloc);
+	late_add("realloc", (const void *)allocator.realloc);
+	late_add("free", (const void *)allocator.free);
+	late_add("posix_memalign", (const void *)allocator.posix_memalign);
+	late_add("aligned_alloc", (const void *)allocator.aligned_alloc);
+	late_add("memalign", (const void *)allocator.memalign);
+	late_add("valloc", (const void *)allocator.valloc);
+	if (allocator_is_kin((const void *)allocator.malloc, (const void *)allocator.pvalloc))
+		late_add("pvalloc", (const void *)allocator.pvalloc);
+}
+
 static void start(struct agent *a)
 {
 	if (!a->config.malloc_bytes)
@@ -402,14 +418,28 @@ static void start(struct agent *a)
 		return;
 	}
 	have_headers = allocator_has_headers();
+	if (wrap_is_late())
+		memory_begin_again();
 	memory_start(a);
 	agent = a;
 	calls = counted_calls();
 	// What was there before the allocator was known would pass as the allocator's.
 	if (have_headers && !memory_early_is_used())
 		memory_way = MEMORY_DIRECTLY;
-	memory_new_start((const void *)allocator.malloc);
+	if (!wrap_is_late())
+		memory_new_start((const void *)allocator.malloc);
 	memory_mmap_start((const void *)allocator.malloc);
+	add_late();
+}
+
+// Nothing is counted any more, whoever comes by.
+static void idle(void)
+{
+	if (!agent)
+		return;
+	__atomic_store_n(&memory_way, MEMORY_BY_TABLE, __ATOMIC_RELAXED);
+	calls = allocator;
+	memory_mmap_stop();
 }
 
 /*
@@ -522,4 +552,5 @@ const struct agent_provider malloc_provider = {
 	.fork = memory_fork,
 	.exit = leave,
 	.end = memory_finish,
+	.idle = idle,
 };

@@ -8,6 +8,7 @@
 #include "tracer/agent/memory/memory_hooks.h"
 #include "tracer/agent/memory/memory_maps.h"
 #include "tracer/agent/table.h"
+#include "tracer/agent/wrap/late.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <errno.h>
@@ -171,5 +172,17 @@ void memory_mmap_start(const void *allocator)
 	next_mmap = (map_function *)wrap_next(&map_place, "mmap");
 	next_munmap = (unmap_function *)wrap_next(&unmap_place, "munmap");
 	next_mremap = (remap_function *)wrap_next(&remap_place, "mremap");
+	maps.count = 0; // what was there the last time may be gone
 	counting = objects[0].end && objects[1].end;
+	if (!counting)
+		return;
+	late_add("mmap", (const void *)next_mmap);
+	late_add("mmap64", (const void *)next_mmap);
+	late_add("munmap", (const void *)next_munmap);
+	late_add("mremap", (const void *)next_mremap);
+}
+
+void memory_mmap_stop(void)
+{
+	__atomic_store_n(&counting, false, __ATOMIC_RELAXED);
 }

@@ -45,6 +45,14 @@ void memory_slots_begin(void)
 	__atomic_store_n(&peak, __atomic_load_n(&live, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
+void memory_slots_begin_again(void)
+{
+	memory_slots_take_extra();
+	__atomic_store_n(&live, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&peak, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&memory.begun, false, __ATOMIC_RELAXED);
+}
+
 // Whoever finds it taken goes without.
 static bool take_slots(void)
 {

@@ -15,6 +15,9 @@
 /* The first look in a process: its peak is at least what its parent had. */
 void memory_slots_begin(void);
 
+/* Nothing has been counted, in a process that goes on: nobody counts meanwhile. */
+void memory_slots_begin_again(void);
+
 /* A slot for thread TID, which is the caller: new, or of one that is gone. NULL if there is none.
  */
 struct memory_thread *memory_slots_claim(uint32_t tid);

@@ -340,6 +340,7 @@ void op_stop_child(struct agent *a)
 	a->on = false;
 	a->users = 0; // other threads are not there
 	lent = false;
+	op_memory = NULL; // the kernel has wiped what it has counted
 	op_stop();
 	rings_detach(&a->rings);
 	names_detach(&op_names);

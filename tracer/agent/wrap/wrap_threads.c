@@ -71,6 +71,7 @@ AGENT_SETUP static void stop_child(void)
 {
 	late_fork();
 	op_stop_child(&agent);
+	providers_idle();
 }
 
 AGENT_SETUP static void after_fork(void)
@@ -169,13 +170,15 @@ AGENT_SETUP int bottleneck_agent_leave(void)
 {
 	if (!withdrawing && (!joined || !agent.on || agent.pid != (uint32_t)getpid()))
 		return 0;
+	bool unbound = late_unbind(); // what comes until then is recorded
 	if (!withdrawing) {
 		providers_leave();
 		providers_end();
 		__atomic_store_n(&agent.on, false, __ATOMIC_SEQ_CST);
 		op_stop();
+		providers_idle();
 	}
-	withdrawing = !late_unbind() || !op_withdraw(&agent);
+	withdrawing = !unbound || !op_withdraw(&agent);
 	if (withdrawing)
 		return 1;
 	rings_abandon(&agent.rings);
