@@ -281,9 +281,11 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	if (f->options->attached && f->options->agent)
 		notes_add(
 			n,
-			"attached to what ran already: the agent records ops of PyTorch, locks and "
-			"allocations there; other ops and calls of GPUs are seen when bottleneck "
-			"starts the program. Its library stays in the process, idle");
+			"attached to what ran already: the agent records ops of PyTorch, BLAS and "
+			"LAPACK, locks and allocations from then on, but no calls of statically "
+			"linked functions or within the C library; other ops and calls of GPUs are "
+			"seen when bottleneck starts the program. Its library stays in the process, "
+			"idle");
 	else if (f->options->attached)
 		notes_add(
 			n,

@@ -74,7 +74,7 @@ enum agent_role {
 #define SWITCH_NS_MAX     (50 * NS_PER_US)
 
 // What of the agent works where it has not been from the start.
-#define LATE_OPS (1u << OP_TORCH)
+#define LATE_OPS (1u << OP_TORCH | 1u << OP_BLAS | 1u << OP_LAPACK)
 
 struct recording {
 	struct recording_options options;
@@ -199,6 +199,7 @@ static int open_late_session(struct recording *r, struct error *err)
 		.library = r->agent,
 		.stack_bytes = r->options.stack_bytes,
 		.ops = r->options.ops & LATE_OPS,
+		.ops_allowed = r->options.exact_ops ? 0 : ops_allowed(r->options.budget_percent),
 		.malloc_allowed =
 			r->options.exact_malloc ? 0 : malloc_allowed(r->options.budget_percent),
 		.malloc_bytes = r->options.malloc ? MALLOC_BYTES : 0,

@@ -158,6 +158,23 @@ class AttachHooks(Case):
                     self.assertLessEqual(recorded, through + 4)
                     self.assertGreater(recorded, 0.99 * through)
 
+    def test_calls_of_blas(self):
+        for binary in HOOKS:
+            with self.subTest(binary=binary):
+                process = self.start(binary, "bl")
+                before, maps = self.places(process), self.maps(process)
+                calls = 0
+                for _ in range(2):
+                    self.assertIn("cblas_ddot", self.while_attached(process, "--exact", "ops"))
+                    self.assert_as_before(process, before, maps)
+                    rows = [row for row in self.table("ops") if row["name"] == "cblas_ddot"]
+                    self.assertEqual(len(rows), 1)
+                    calls += int(rows[0]["calls"])
+                through = self.end(process)["cblas_ddot"][0]
+                self.assertGreater(through, 500)
+                self.assertLessEqual(calls, through + 4)
+                self.assertGreater(calls, 0.98 * through)
+
     def test_a_library_that_is_opened_meanwhile(self):
         process = self.start(HOOKS[0], "l")
         before, maps = self.places(process), self.maps(process)

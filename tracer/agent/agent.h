@@ -33,9 +33,10 @@ enum agent_self {
 struct agent {
 	struct config config;
 	uint64_t period_ns;
-	int self;      /* atomic: enum agent_self */
-	bool on;       /* there is, or will be, somewhere to write */
-	bool forked;   /* this process has begun by a fork, not by exec */
+	int self;    /* atomic: enum agent_self */
+	bool on;     /* there is, or will be, somewhere to write */
+	bool forked; /* this process has begun by a fork, not by exec */
+	bool joined; /* the agent has come to a process that ran already, and not to its children */
 	int attaching; /* atomic: the files are being made */
 	int naming;    /* atomic: the file of names is */
 	uint32_t pid, parent_pid;

@@ -18,11 +18,13 @@
  * number.
  */
 #include "base/hash.h"
+#include "tracer/agent/agent.h"
 #include "tracer/agent/blas/blas_table.h"
 #include "tracer/agent/op/detour.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/table.h"
+#include "tracer/agent/wrap/wrap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -436,10 +438,22 @@ void blas_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
 	detour_close(frame);
 }
 
+// A process that has loaded us late may have closed libraries that were asked the last time.
+static void start(struct agent *a)
+{
+	if (!wrap_is_late())
+		return;
+	blas_detour.late = a->config.ops & (1u << OP_BLAS | 1u << OP_LAPACK);
+	definition_forget();
+	for (uint32_t i = 0; i < DETOUR_ALIASES; i++)
+		__atomic_store_n(&blas_aliases[i].told, 0, __ATOMIC_RELAXED);
+}
+
 #endif
 
 const struct agent_provider blas_provider = {
 #ifdef __x86_64__
+	.start = start,
 	.stubs = &blas_detour,
 #endif
 };

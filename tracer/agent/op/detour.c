@@ -120,4 +120,43 @@ void *detour_alias(const void *stub, void *target)
 	return (void *)(uintptr_t)(s->first + number * DETOUR_STUB_BYTES);
 }
 
+bool detour_is_late(const void *stub)
+{
+	uint32_t index;
+	const struct detour_stubs *s = stub ? stubs_of(stub, &index) : NULL;
+
+	for (const struct agent_provider *const *p = agent_providers; !stub && *p; p++)
+		if ((*p)->stubs && (*p)->stubs->late)
+			return true;
+	return s && s->late;
+}
+
+void *detour_late(const void *stub, void *target)
+{
+	void *alias = detour_alias(stub, target);
+
+	return alias == target ? NULL : alias;
+}
+
+void *detour_target(const void *address)
+{
+	for (const struct agent_provider *const *p = agent_providers; *p; p++) {
+		struct detour_stubs *s = (*p)->stubs;
+		uintptr_t at = s ? (uintptr_t)address - (uintptr_t)s->first : 0;
+		uintptr_t number = at / DETOUR_STUB_BYTES;
+		if (s && at % DETOUR_STUB_BYTES == 0 && number >= s->count &&
+		    number < (uintptr_t)s->count + DETOUR_ALIASES)
+			return s->aliases[number - s->count].target;
+	}
+	return NULL;
+}
+
+#else
+
+bool detour_is_late(const void *stub)
+{
+	(void)stub;
+	return false;
+}
+
 #endif

@@ -108,12 +108,22 @@ struct detour_stubs {
 	const char *first; /* where they lie */
 	uint32_t count;
 	struct detour_alias *aliases; /* DETOUR_ALIASES */
+	bool late; /* calls are bound to them in a process that has loaded the agent late */
 };
 
 bool detour_is_stub(const void *address);
 
 /* Where to call TARGET by way of the STUB of its name; TARGET itself if there is no room. */
 void *detour_alias(const void *stub, void *target);
+
+/* Whether STUB is one that is bound late; NULL: whether any is. */
+bool detour_is_late(const void *stub);
+
+/* detour_alias(), but NULL if there is no room. */
+void *detour_late(const void *stub, void *target);
+
+/* Where the alias at ADDRESS leads to; NULL if that is none. */
+void *detour_target(const void *address);
 
 /* The alias whose number is INDEX, or NULL; then INDEX is the number of its stub. */
 static inline struct detour_alias *detour_resolve(struct detour_stubs *s, uint64_t *index)

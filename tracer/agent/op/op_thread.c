@@ -354,6 +354,10 @@ static bool is_noticed(void)
 // The child may have threads already: one of them starts it, and the others wait.
 static void start_once(void)
 {
+	if (op_agent->joined) {
+		op_stop_child(op_agent);
+		return;
+	}
 	struct hold held = hold_signals();
 	uint32_t idle = 0;
 

@@ -6,6 +6,7 @@
 #include "tracer/agent/loader.h"
 #include "tracer/agent/maps.h"
 #include "tracer/agent/op/definition.h"
+#include "tracer/agent/op/detour.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/table.h"
 #include "tracer/agent/wrap/wrap.h"
@@ -35,6 +36,7 @@ static struct function {
 	const char *name;
 	uint64_t ours, real;
 	uint32_t definers; // objects that define it
+	bool wanted;       // this time
 } functions[FUNCTIONS];
 static uint32_t function_count;
 static uint8_t by_hash[HASHES]; // number and 1
@@ -64,7 +66,8 @@ static struct {
 
 // One way through the objects.
 struct walk {
-	bool back; // binds as it was
+	bool back;  // binds as it was
+	bool stubs; // routines of libraries, too
 	uint32_t from, count;
 	uint64_t adds, subs;
 	uint32_t strange, failed; // objects and places that stay as they are
@@ -133,16 +136,31 @@ void *late_find(const char *name)
 	return finder.found;
 }
 
-static void add(const char *name, const void *ours, const void *real)
+void late_add_as(const char *name, const void *ours, const void *real)
 {
 	uint8_t *entry = entry_of(name);
 
-	if (!ours || !real || ours == real || (!*entry && function_count == FUNCTIONS))
+	if (!wrap_is_late() || !ours || !real || ours == real ||
+	    (!*entry && function_count == FUNCTIONS))
 		return;
 	if (!*entry)
 		*entry = (uint8_t)++function_count;
-	functions[*entry - 1] =
-		(struct function){ name, (uint64_t)(uintptr_t)ours, (uint64_t)(uintptr_t)real, 0 };
+	functions[*entry - 1] = (struct function){ name, (uint64_t)(uintptr_t)ours,
+		                                   (uint64_t)(uintptr_t)real, 0, true };
+}
+
+void late_begin(void)
+{
+	for (uint32_t i = 0; i < function_count; i++)
+		functions[i].wanted = false;
+}
+
+static bool is_any_wanted(void)
+{
+	for (uint32_t i = 0; i < function_count; i++)
+		if (functions[i].wanted)
+			return true;
+	return detour_is_late(NULL);
 }
 
 void late_add(const char *name, const void *real)
@@ -150,7 +168,7 @@ void late_add(const char *name, const void *real)
 	const struct loaded us = { (uintptr_t)__ehdr_start, _DYNAMIC, "" };
 
 	if (wrap_is_late())
-		add(name, loaded_define(&us, name), real);
+		late_add_as(name, loaded_define(&us, name), real);
 }
 
 // ---------------------------------------------------------------------------------- one place
@@ -248,8 +266,8 @@ static void bind(struct walk *w, const struct function *f, uint64_t *place, bool
 	uint64_t value = __atomic_load_n(place, __ATOMIC_RELAXED);
 	bool is_bound = value == f->real;
 
-	if (value == f->ours || !value)
-		return; // it is, or stands for what nobody has
+	if (!f->wanted || value == f->ours || !value)
+		return; // it is bound, or stands for what nobody has
 	if (!is_bound &&
 	    (!lazy || f->definers != 1 || !loaded_has_code(w->info, (uintptr_t)value))) {
 		w->failed++;
@@ -259,20 +277,98 @@ static void bind(struct walk *w, const struct function *f, uint64_t *place, bool
 		w->failed++;
 }
 
-static void unbind(struct walk *w, const struct function *f, uint64_t *place)
+// What the place held before, where it led to TARGET.
+static void put_back(struct walk *w, uint64_t *place, uint64_t ours, uint64_t target)
 {
 	const struct unbound *u = unbound_of(place);
 
+	put(w, place, ours, u && u->place && u->value ? u->value : target);
+}
+
+static void unbind(struct walk *w, const struct function *f, uint64_t *place)
+{
 	if (__atomic_load_n(place, __ATOMIC_RELAXED) == f->ours)
-		put(w, place, f->ours, u && u->place && u->value ? u->value : f->real);
+		put_back(w, place, f->ours, f->real);
+}
+
+// Routines of libraries, of which there may be several: ours forwards to what the very place held.
+
+// Those of BLAS and LAPACK look like this in all their forms.
+static bool may_have_stub(const char *name)
+{
+	size_t length = strlen(name);
+
+	return (name[0] == 'c' && name[1] == 'b') || (name[0] == 'L' && name[1] == 'A') ||
+	       (name[0] == 's' && name[1] == 'c') || (length && name[length - 1] == '_');
+}
+
+static const void *stub_of(const char *name)
+{
+	const struct loaded us = { (uintptr_t)__ehdr_start, _DYNAMIC, "" };
+	const void *stub = may_have_stub(name) ? loaded_define(&us, name) : NULL;
+
+	return stub && detour_is_late(stub) ? stub : NULL;
+}
+
+struct definers {
+	const char *name;
+	uint32_t count;
+	void *found;
+};
+
+static int add_definer(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct definers *definers = context;
+	struct loaded loaded;
+
+	(void)size;
+	if (loaded_holds(info, (uintptr_t)&functions) || !loaded_of(info, &loaded) ||
+	    !loaded_defines(&loaded, definers->name))
+		return 0;
+	if (!definers->count++)
+		definers->found = loaded_define(&loaded, definers->name);
+	return 0;
+}
+
+static void bind_stub(struct walk *w, const char *name, uint64_t *place, bool lazy)
+{
+	const void *stub = stub_of(name);
+	uint64_t value = __atomic_load_n(place, __ATOMIC_RELAXED), unbound_value = 0;
+	struct definers definers = { .name = name };
+
+	if (!value || detour_target((const void *)(uintptr_t)value))
+		return; // nobody has it, or it is bound to us
+	void *target = (void *)(uintptr_t)value;
+	if (loaded_holds(w->info, (uintptr_t)value)) {
+		unbound_value = value;
+		if (lazy && loaded_has_code(w->info, (uintptr_t)value))
+			loader_each(add_definer, &definers);
+		target = definers.count == 1 ? definers.found : NULL;
+	}
+	void *ours = target ? detour_late(stub, target) : NULL;
+	if (!ours || !remember(place, unbound_value) ||
+	    !put(w, place, value, (uint64_t)(uintptr_t)ours))
+		w->failed++;
+}
+
+static void unbind_stub(struct walk *w, uint64_t *place)
+{
+	uint64_t value = __atomic_load_n(place, __ATOMIC_RELAXED);
+	void *target = detour_target((const void *)(uintptr_t)value);
+
+	if (target)
+		put_back(w, place, value, (uint64_t)(uintptr_t)target);
 }
 
 // ---------------------------------------------------------------------------------- all places
 
 static bool is_wanted(void *context, const char *name)
 {
-	(void)context;
-	return find(name);
+	const struct walk *w = context;
+
+	if (find(name))
+		return true;
+	return w->back ? may_have_stub(name) : w->stubs && stub_of(name);
 }
 
 static void visit_place(void *context, const char *name, uint64_t *place, bool lazy)
@@ -280,7 +376,11 @@ static void visit_place(void *context, const char *name, uint64_t *place, bool l
 	struct walk *w = context;
 	const struct function *f = find(name);
 
-	if (w->back)
+	if (!f && w->back)
+		unbind_stub(w, place);
+	else if (!f)
+		bind_stub(w, name, place, lazy);
+	else if (w->back)
 		unbind(w, f, place);
 	else
 		bind(w, f, place, lazy);
@@ -338,7 +438,7 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *context)
 // where.
 static struct walk bind_new(void)
 {
-	struct walk w = { 0 };
+	struct walk w = { .stubs = detour_is_late(NULL) };
 
 	loader_each(read_counts, &w);
 	bool same = last.seen && last.subs == w.subs;
@@ -406,9 +506,9 @@ static void add_loader(void)
 	late_real_dlopen = late_find("dlopen");
 	late_real_dlsym = late_find("dlsym");
 	late_real_dlvsym = late_find("dlvsym");
-	add("dlopen", late_dlopen, late_real_dlopen);
-	add("dlsym", late_dlsym, late_real_dlsym);
-	add("dlvsym", late_dlvsym, late_real_dlvsym);
+	late_add_as("dlopen", late_dlopen, late_real_dlopen);
+	late_add_as("dlsym", late_dlsym, late_real_dlsym);
+	late_add_as("dlvsym", late_dlvsym, late_real_dlvsym);
 }
 
 void late_bind(void)
@@ -416,7 +516,7 @@ void late_bind(void)
 	struct loader_lock lock;
 	char text[160];
 
-	if (!function_count || !wrap_is_late())
+	if (!wrap_is_late() || !is_any_wanted())
 		return;
 	add_loader();
 	if (!take_loader(&lock)) {
@@ -478,6 +578,10 @@ void late_look(void)
 
 #else
 
+void late_begin(void)
+{
+}
+
 void *late_find(const char *name)
 {
 	(void)name;
@@ -487,6 +591,13 @@ void *late_find(const char *name)
 void late_add(const char *name, const void *real)
 {
 	(void)name;
+	(void)real;
+}
+
+void late_add_as(const char *name, const void *ours, const void *real)
+{
+	(void)name;
+	(void)ours;
 	(void)real;
 }
 

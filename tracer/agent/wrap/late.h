@@ -15,11 +15,15 @@
  * program next opens one or looks up a symbol. The loader's locks are held meanwhile. Pages that
  * are read-only are writable for that moment.
  *
+ * Routines of BLAS are known by their stubs (op/detour.h), which lead to what each place held.
  * Where the agent was there from the start none of these does anything.
  */
 #pragma once
 
 #include <stdbool.h>
+
+/* The agent joins, for the first time or again: what was added before is not wanted any more. */
+void late_begin(void);
 
 /*
  * What the loader finds first under NAME, in an object that the program had from its start: libc's
@@ -30,6 +34,9 @@ void *late_find(const char *name);
 /* Calls of NAME, as far as they lead to REAL, come to our function of that name from the next
    late_bind() on. That forwards to REAL. NAME is kept. */
 void late_add(const char *name, const void *real);
+
+/* The same, by a function of another name, OURS. */
+void late_add_as(const char *name, const void *ours, const void *real);
 
 /* Binds what is there, and what comes. */
 void late_bind(void);

@@ -5,6 +5,7 @@
 #include "tracer/agent/loader.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
+#include "tracer/agent/op/detour.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/precedence.h"
 #include "tracer/agent/provider.h"
@@ -121,7 +122,10 @@ AGENT_SETUP static bool begin(const char *directory, const char *config)
 	wrap_start_exec();
 	wrap_start_exit();
 	wrap_start_seccomp();
+	late_begin();
 	providers_start(&agent);
+	if (detour_is_late(NULL)) // what was asked of a library that is closed is forgotten
+		late_add("dlclose", next_dlclose);
 	late_bind();
 	hold_long_end(held);
 	return true;
@@ -198,7 +202,7 @@ AGENT_SETUP int bottleneck_agent_join(const char *directory, const char *config)
 		return PROTOCOL_JOIN_BUSY;
 	if (stopped || withdrawing)
 		return PROTOCOL_JOIN_FAILED;
-	agent = (struct agent){ 0 };
+	agent = (struct agent){ .joined = true };
 	joined = true;
 	if (begin(directory, config))
 		return PROTOCOL_JOINED;
