@@ -186,6 +186,17 @@ class AttachHooks(Case):
         self.assertIn("plugin_work", {row["name"] for row in tables["memory"]})
         self.end(process)
 
+    def test_a_thread_that_forbids_itself_system_calls(self):
+        process = self.start(HOOKS[0], "hfa")
+        done = self.bare([BOTTLENECK, "-o", self.path("profile.bneck"), "-p", str(process.pid), "--agent",
+                          "--duration", "1.5"])
+        self.assertIsNone(process.poll())
+        text = " ".join(self.verb("report", self.path("profile.bneck")).stdout.decode().split())
+        self.assertIn("seccomp", text, done.stderr)
+        out, _ = process.communicate(timeout=TIMEOUT)
+        # Its calls are passed on for ever: nobody may change what they go by any more.
+        self.assertIn("\n0 wrong, ", out.decode())
+
     def test_nothing_stays_after_many_times(self):
         for binary in HOOKS:
             with self.subTest(binary=binary):

@@ -519,6 +519,7 @@ void late_bind(void)
 	if (!wrap_is_late() || !is_any_wanted())
 		return;
 	add_loader();
+	wrap_add_seccomp();
 	if (!take_loader(&lock)) {
 		op_say("attached late: the loader was busy, so that allocations and locks are not "
 		       "recorded");

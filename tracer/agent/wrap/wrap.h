@@ -54,6 +54,9 @@ void wrap_start_exit(void);
 void wrap_start_seccomp(void);
 bool wrap_find_signals(void);
 
+/* late_add() for the ways into a seccomp filter: behind one there is no agent. */
+void wrap_add_seccomp(void) __attribute__((visibility("hidden")));
+
 /* Starts signals.h over libc's own functions. False: there are no ticks of this kind to be had. */
 bool wrap_start_signals(enum signals_kind kind);
 

@@ -3,6 +3,7 @@
 // has no seccomp(). Behind a filter that would not let us be there is no agent. And the way to a
 // tracer that is the process's parent, ptrace(), and signals that are sent by syscall().
 #include "tracer/agent/sample/seccomp.h"
+#include "tracer/agent/wrap/late.h"
 #include "tracer/agent/wrap/wrap.h"
 
 #include <errno.h>
@@ -117,6 +118,7 @@ EXPORT long ptrace(enum __ptrace_request request, ...)
 }
 
 __attribute__((used)) static void *next_syscall;
+extern const char wrap_late_syscall[] __attribute__((visibility("hidden")));
 
 __attribute__((used)) void *wrap_find_syscall(void)
 {
@@ -125,6 +127,14 @@ __attribute__((used)) void *wrap_find_syscall(void)
 
 	errno = error;
 	return found;
+}
+
+void wrap_add_seccomp(void)
+{
+	if (!wrap_find_syscall())
+		return;
+	late_add("prctl", late_find("prctl"));
+	late_add_as("syscall", wrap_late_syscall, late_find("syscall"));
 }
 
 static wrap_signal_sent *signal_heard;
@@ -213,6 +223,14 @@ __asm__(".pushsection .text.wrap_syscall, \"ax\", @progbits\n"
         "	popq %rdi\n"
         "	.cfi_adjust_cfa_offset -8\n"
         "	jmp *%rax\n"
+        // In front of a program that has loaded us late: for filters alone.
+        ".globl wrap_late_syscall\n"
+        ".hidden wrap_late_syscall\n"
+        "wrap_late_syscall:\n"
+        "	endbr64\n"
+        "	cmpq $317, %rdi\n"
+        "	je 1b\n"
+        "	jmp *next_syscall(%rip)\n"
         ".cfi_endproc\n"
         ".size syscall, .-syscall\n"
         ".popsection\n");
