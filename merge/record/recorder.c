@@ -355,7 +355,9 @@ static void take(void *context, const struct sampled *what)
 		add_alloc(r, what->alloc);
 		return;
 	case SAMPLED_MEMORY:
-		if (recorded_has(&r->recorded, what->memory->time_ns))
+		// What an agent that has joined reports is of the time that it was there, and what
+		// is left, if all is little, comes when it leaves.
+		if (r->joined || recorded_has(&r->recorded, what->memory->time_ns))
 			break;
 		return;
 	case SAMPLED_PATCH:

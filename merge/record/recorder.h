@@ -43,6 +43,7 @@ struct recorder {
 	struct hooks hooks; /* CPU time of stacks whose innermost code is the agent's */
 	struct traced traced;
 	struct recorded recorded; /* all is recorded, unless it is set up */
+	bool joined;              /* the agent has come to processes that ran already */
 	struct kernel_names kernel_names;
 };
 

@@ -366,6 +366,7 @@ static int open_profile(struct recording *r, struct error *err)
 	profile_set_ops(r->profile, r->ops);
 	profile_set_codes(r->profile, r->codes);
 	recorder_init(&r->recorder, r->profile, r->session ? r->modules : NULL, r->ops);
+	r->recorder.joined = r->session && options->attached;
 	recorded_init(recorded, options->delay_ns, options->duration_ns, options->range, r->ops);
 	if (options->schedule && options->steps &&
 	    recorded_schedule(recorded, options->schedule, options->steps, err) < 0)

@@ -258,6 +258,21 @@ __attribute__((noinline)) static void *allocate(void *unused)
 	return unused;
 }
 
+// Few and small ones.
+static void *dribble(void *unused)
+{
+	for (bool first = true; !over; first = false) {
+		count(0);
+		void *block = malloc(40);
+		count(1);
+		free(block);
+		if (first)
+			ready();
+		pause_ms(20);
+	}
+	return unused;
+}
+
 double cblas_ddot(int n, const double *x, int incx, const double *y, int incy);
 
 __attribute__((noinline)) static void *multiply(void *unused)
@@ -335,7 +350,8 @@ static void *forbid(void *unused)
 static void *(*const ways[])(void *) = { ['h' - 'a'] = hold,     ['w' - 'a'] = want,
 	                                 ['r' - 'a'] = rest,     ['s' - 'a'] = sync_all,
 	                                 ['a' - 'a'] = allocate, ['l' - 'a'] = load,
-	                                 ['b' - 'a'] = multiply, ['f' - 'a'] = forbid };
+	                                 ['b' - 'a'] = multiply, ['f' - 'a'] = forbid,
+	                                 ['d' - 'a'] = dribble };
 
 int main(int argc, char **argv)
 {

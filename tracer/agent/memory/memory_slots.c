@@ -50,7 +50,6 @@ void memory_slots_begin_again(void)
 	memory_slots_take_extra();
 	__atomic_store_n(&live, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&peak, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&memory.begun, false, __ATOMIC_RELAXED);
 }
 
 // Whoever finds it taken goes without.

@@ -72,6 +72,7 @@ struct walk {
 	uint64_t adds, subs;
 	uint32_t strange, failed; // objects and places that stay as they are
 	struct dl_phdr_info *info;
+	struct loaded_span program;
 	uint64_t page; // that is writable for now; 0: none
 	uint32_t page_protection;
 };
@@ -153,6 +154,10 @@ void late_begin(void)
 {
 	for (uint32_t i = 0; i < function_count; i++)
 		functions[i].wanted = false;
+	// Libraries may have come and gone; but in a forked child all is as in its parent.
+	if (!last.seen && unbound_count)
+		memset(unbound, 0, sizeof(unbound));
+	unbound_count = last.seen ? unbound_count : 0;
 }
 
 static bool is_any_wanted(void)
@@ -261,15 +266,26 @@ static bool remember(uint64_t *place, uint64_t value)
 	return true;
 }
 
+// Condition variables changed in glibc 2.3.2: who was linked before gets other functions by these
+// names.
+static bool has_older(const char *name)
+{
+	return strncmp(name, "pthread_cond_", strlen("pthread_cond_")) == 0;
+}
+
 static void bind(struct walk *w, const struct function *f, uint64_t *place, bool lazy)
 {
 	uint64_t value = __atomic_load_n(place, __ATOMIC_RELAXED);
 	bool is_bound = value == f->real;
 
+	// A program at a fixed place that takes a function's address has an entry for it, which is
+	// its address everywhere, and leads to where the program's own place does.
+	if (!lazy && value - w->program.start < w->program.end - w->program.start)
+		return;
 	if (!f->wanted || value == f->ours || !value)
 		return; // it is bound, or stands for what nobody has
-	if (!is_bound &&
-	    (!lazy || f->definers != 1 || !loaded_has_code(w->info, (uintptr_t)value))) {
+	if (!is_bound && (!lazy || f->definers != 1 || has_older(f->name) ||
+	                  !loaded_has_code(w->info, (uintptr_t)value))) {
 		w->failed++;
 		return;
 	}
@@ -431,6 +447,7 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *context)
 	(void)size;
 	w->adds = info->dlpi_adds;
 	w->subs = info->dlpi_subs;
+	w->program = loaded_span(info);
 	return 1;
 }
 
@@ -460,7 +477,7 @@ static struct walk bind_new(void)
 // Under both locks, or not at all.
 static bool take_loader(struct loader_lock *lock)
 {
-	if (!_r_debug.r_brk || !loader_lock_soon(lock))
+	if (!&_r_debug || !_r_debug.r_brk || !loader_lock_soon(lock))
 		return false;
 	if (lock->lock)
 		return true;
