@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
 #include "tracer/agent/agent.h"
 #include "tracer/agent/hold.h"
 #include "tracer/agent/loaded.h"
@@ -21,7 +22,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <threads.h>
+#include <time.h>
 #include <unistd.h>
 
 // Only glibc has these; elsewhere they are NULL, by which we know.
@@ -35,10 +38,12 @@ AGENT_LARGE static struct agent agent;
 #define STD_THREAD                                                                                 \
 	"_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE"
 #define STD_THREAD_NEAR 4096
+#define ENTER_TURNS     2000 // 2 s and more
 
 static bool stopped;
 static bool joined;      // by bottleneck_agent_join(): a collector is going to end that
 static bool withdrawing; // it has, but for what threads still use
+static int entered;      // atomic: a thread joins or leaves
 static void *std_thread;
 static void *next_pthread_create, *next_thrd_create, *next_dlclose;
 
@@ -70,6 +75,7 @@ AGENT_SETUP static void after_fork_in_parent(void)
 
 AGENT_SETUP static void stop_child(void)
 {
+	entered = 0; // other threads are not there
 	late_fork();
 	op_stop_child(&agent);
 	providers_idle();
@@ -168,9 +174,28 @@ bool wrap_is_late(void)
 	return known > 0;
 }
 
-// A thread of the program calls these, on behalf of a collector that has stopped it.
-EXPORT int bottleneck_agent_leave(void);
-AGENT_SETUP int bottleneck_agent_leave(void)
+// A collector that was killed may have left a thread in the middle of it, which goes on by itself
+// while the next collector borrows another one.
+AGENT_SETUP static bool enter_alone(void)
+{
+	const struct timespec moment = { 0, NS_PER_MS };
+
+	for (int i = 0; i < ENTER_TURNS; i++) {
+		int nobody = 0;
+		if (__atomic_compare_exchange_n(&entered, &nobody, 1, false, __ATOMIC_ACQUIRE,
+		                                __ATOMIC_RELAXED))
+			return true;
+		syscall(SYS_nanosleep, &moment, NULL);
+	}
+	return false;
+}
+
+AGENT_SETUP static void go_out(void)
+{
+	__atomic_store_n(&entered, 0, __ATOMIC_RELEASE);
+}
+
+AGENT_SETUP static int leave(void)
 {
 	if (!withdrawing && (!joined || !agent.on || agent.pid != (uint32_t)getpid()))
 		return 0;
@@ -191,13 +216,12 @@ AGENT_SETUP int bottleneck_agent_leave(void)
 	return 0;
 }
 
-EXPORT int bottleneck_agent_join(const char *directory, const char *config);
-AGENT_SETUP int bottleneck_agent_join(const char *directory, const char *config)
+AGENT_SETUP static int join(const char *directory, const char *config)
 {
 	if (agent.on && joined && rings_are_orphaned(&agent.rings))
-		bottleneck_agent_leave(); // the collector was killed, and could not say so
+		leave(); // the collector was killed, and could not say so
 	if (withdrawing)
-		bottleneck_agent_leave(); // threads may be out of it by now
+		leave(); // threads may be out of it by now
 	if (agent.on)
 		return PROTOCOL_JOIN_BUSY;
 	if (stopped || withdrawing)
@@ -208,6 +232,27 @@ AGENT_SETUP int bottleneck_agent_join(const char *directory, const char *config)
 		return PROTOCOL_JOINED;
 	agent.on = joined = false;
 	return PROTOCOL_JOIN_FAILED;
+}
+
+// A thread of the program calls these, on behalf of a collector that has stopped it.
+EXPORT int bottleneck_agent_leave(void);
+AGENT_SETUP int bottleneck_agent_leave(void)
+{
+	if (!enter_alone())
+		return 1;
+	int stays = leave();
+	go_out();
+	return stays;
+}
+
+EXPORT int bottleneck_agent_join(const char *directory, const char *config);
+AGENT_SETUP int bottleneck_agent_join(const char *directory, const char *config)
+{
+	if (!enter_alone())
+		return PROTOCOL_JOIN_BUSY;
+	int result = join(directory, config);
+	go_out();
+	return result;
 }
 
 AGENT_SETUP __attribute__((destructor)) static void finish(void)
