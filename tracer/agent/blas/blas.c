@@ -24,7 +24,7 @@
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/table.h"
-#include "tracer/agent/wrap/wrap.h"
+#include "tracer/agent/wrap/late.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -441,7 +441,7 @@ void blas_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
 // A process that has loaded us late may have closed libraries that were asked the last time.
 static void start(struct agent *a)
 {
-	if (!wrap_is_late())
+	if (!late_has_begun())
 		return;
 	blas_detour.late = a->config.ops & (1u << OP_BLAS | 1u << OP_LAPACK);
 	definition_forget();

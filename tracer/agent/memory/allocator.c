@@ -4,7 +4,7 @@
 #include "tracer/agent/loaded.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/op/definition.h"
-#include "tracer/agent/wrap/wrap.h"
+#include "tracer/agent/wrap/late.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ static void *has_none(size_t size)
 // Where we have been loaded late, nobody has looked behind us: what the program calls comes first.
 static void *find(const char *name)
 {
-	return wrap_is_late() ? definition_first(name) : dlsym(RTLD_NEXT, name);
+	return late_has_begun() ? definition_first(name) : dlsym(RTLD_NEXT, name);
 }
 
 bool allocator_find(void)
@@ -130,7 +130,7 @@ static bool is_first(void)
 {
 	bool within = false;
 
-	if (wrap_is_late()) {
+	if (late_has_begun()) {
 		dl_iterate_phdr(is_in_program, &within);
 		return !within;
 	}

@@ -371,7 +371,7 @@ static struct allocator counted_calls(void)
 	if (!memory_early_is_used())
 		kin.malloc_usable_size = allocator.malloc_usable_size;
 	// Nobody else has that. tcmalloc has nallocx(), but its realloc() leaves blocks too large.
-	have_pages = !wrap_is_late() && allocator_is_kin(own, dlsym(RTLD_NEXT, "xallocx"));
+	have_pages = !late_has_begun() && allocator_is_kin(own, dlsym(RTLD_NEXT, "xallocx"));
 	if (have_pages) {
 		kin.malloc = classed_malloc;
 		kin.calloc = classed_calloc;
@@ -418,7 +418,7 @@ static void start(struct agent *a)
 		return;
 	}
 	have_headers = allocator_has_headers();
-	if (wrap_is_late())
+	if (late_has_begun())
 		memory_begin_again();
 	memory_start(a);
 	agent = a;
@@ -426,7 +426,7 @@ static void start(struct agent *a)
 	// What was there before the allocator was known would pass as the allocator's.
 	if (have_headers && !memory_early_is_used())
 		memory_way = MEMORY_DIRECTLY;
-	if (!wrap_is_late())
+	if (!late_has_begun())
 		memory_new_start((const void *)allocator.malloc);
 	memory_mmap_start((const void *)allocator.malloc);
 	add_late();

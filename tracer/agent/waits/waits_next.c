@@ -5,7 +5,6 @@
 #include "tracer/agent/loader.h"
 #include "tracer/agent/old_glibc.h"
 #include "tracer/agent/wrap/late.h"
-#include "tracer/agent/wrap/wrap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -96,7 +95,7 @@ static void *find(const char *name)
 	int error = errno;
 	bool was = looking;
 
-	if (wrap_is_late())
+	if (late_has_begun())
 		return late_find(name);
 	looking = true;
 	loader_enter();

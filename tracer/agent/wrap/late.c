@@ -56,6 +56,7 @@ AGENT_TABLE static struct span {
 } spans[SPANS];
 static uint32_t span_count;
 
+static bool begun;  // the agent has joined a process, and was loaded for that
 static bool active; // atomic: new objects are looked for
 
 // What the loader had counted at the last look: changed under its locks.
@@ -141,7 +142,7 @@ void late_add_as(const char *name, const void *ours, const void *real)
 {
 	uint8_t *entry = entry_of(name);
 
-	if (!wrap_is_late() || !ours || !real || ours == real ||
+	if (!late_has_begun() || !ours || !real || ours == real ||
 	    (!*entry && function_count == FUNCTIONS))
 		return;
 	if (!*entry)
@@ -150,8 +151,14 @@ void late_add_as(const char *name, const void *ours, const void *real)
 		                                   (uint64_t)(uintptr_t)real, 0, true };
 }
 
+bool late_has_begun(void)
+{
+	return begun;
+}
+
 void late_begin(void)
 {
+	begun = wrap_is_late();
 	for (uint32_t i = 0; i < function_count; i++)
 		functions[i].wanted = false;
 	// Libraries may have come and gone; but in a forked child all is as in its parent.
@@ -172,7 +179,7 @@ void late_add(const char *name, const void *real)
 {
 	const struct loaded us = { (uintptr_t)__ehdr_start, _DYNAMIC, "" };
 
-	if (wrap_is_late())
+	if (late_has_begun())
 		late_add_as(name, loaded_define(&us, name), real);
 }
 
@@ -533,7 +540,7 @@ void late_bind(void)
 	struct loader_lock lock;
 	char text[160];
 
-	if (!wrap_is_late() || !is_any_wanted())
+	if (!late_has_begun() || !is_any_wanted())
 		return;
 	add_loader();
 	wrap_add_seccomp();
@@ -598,6 +605,11 @@ void late_look(void)
 
 void late_begin(void)
 {
+}
+
+bool late_has_begun(void)
+{
+	return false;
 }
 
 void *late_find(const char *name)

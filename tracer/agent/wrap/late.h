@@ -25,6 +25,10 @@
 /* The agent joins, for the first time or again: what was added before is not wanted any more. */
 void late_begin(void);
 
+/* Whether it has, in a process that had loaded it for that. No loader is asked: a sanitizer that
+   starts comes by here before its own functions work. */
+bool late_has_begun(void);
+
 /*
  * What the loader finds first under NAME, in an object that the program had from its start: libc's
  * own, or libpthread's; NULL if it is another's. Not for handlers.

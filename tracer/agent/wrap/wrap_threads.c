@@ -128,7 +128,8 @@ AGENT_SETUP static bool begin(const char *directory, const char *config)
 	wrap_start_exec();
 	wrap_start_exit();
 	wrap_start_seccomp();
-	late_begin();
+	if (joined)
+		late_begin();
 	providers_start(&agent);
 	if (detour_is_late(NULL)) // what was asked of a library that is closed is forgotten
 		late_add("dlclose", next_dlclose);
