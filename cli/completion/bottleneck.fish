@@ -41,7 +41,7 @@ complete -c bottleneck -n '__bottleneck_runs diff' -l phase -xa 'all startup war
 complete -c bottleneck -n '__bottleneck_runs explain' -xa '(__bottleneck_rules)'
 complete -c bottleneck -n '__bottleneck_runs run' -xa '(__fish_complete_subcommand)'
 complete -c bottleneck -n '__bottleneck_runs run' -s p -l pid -xa '(__fish_complete_pids)' -d 'attach to processes that run already'
-complete -c bottleneck -n '__bottleneck_runs run' -l agent -d 'with -p: load the agent into them, for ops of PyTorch'
+complete -c bottleneck -n '__bottleneck_runs run' -l agent -d 'with -p: load the agent into them, for ops, allocations and locks'
 complete -c bottleneck -n '__bottleneck_runs run' -s F -l frequency -x -d 'samples per second of CPU time of each thread (999)'
 complete -c bottleneck -n '__bottleneck_runs run' -l stack-size -x -d 'stack bytes captured with each sample (32768)'
 complete -c bottleneck -n '__bottleneck_runs run' -l unwinder -xa 'table libunwind' -d 'table or libunwind (slower)'

@@ -290,10 +290,9 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 		notes_add(
 			n,
 			"attached to what ran already: ops, allocations, locks by name and calls of "
-			"GPUs are seen when bottleneck starts the program%s",
-			f->has_torch ? ". For ops of PyTorch in a program that runs, --agent "
-				       "loads a library into it"
-				     : "");
+			"GPUs are seen when bottleneck starts the program. For %slocks and "
+			"allocations in a program that runs, --agent loads a library into it",
+			f->has_torch ? "ops of PyTorch, " : "");
 	if (*f->status->rung_note)
 		notes_add(n, "%s", f->status->rung_note);
 	note_rate(n, f);
