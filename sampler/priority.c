@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/priority.h"
 
+#include <linux/capability.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -38,6 +39,21 @@ static bool set_policy(int policy, int level)
 
 	// The flag stays on: to take it off is a privilege.
 	return sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+bool priority_may(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	struct rlimit limit;
+
+	int policy = sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+	if (policy != SCHED_OTHER) // somebody has chosen it
+		return policy == SCHED_FIFO || policy == SCHED_RR;
+	if (getrlimit(RLIMIT_RTPRIO, &limit) == 0 && limit.rlim_cur > 0)
+		return true;
+	return syscall(SYS_capget, &header, caps) == 0 &&
+	       caps[CAP_TO_INDEX(CAP_SYS_NICE)].effective & CAP_TO_MASK(CAP_SYS_NICE);
 }
 
 void priority_ask(struct priority *p)

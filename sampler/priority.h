@@ -22,6 +22,9 @@ struct priority {
 	bool urgent;    /* now */
 };
 
+/* Whether the caller has a real-time priority, or would get it by priority_urgent(). */
+bool priority_may(void);
+
 /* Eager from now on. */
 void priority_ask(struct priority *p);
 

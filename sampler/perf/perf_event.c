@@ -11,6 +11,7 @@
 #include "sampler/perf/perf_ring.h"
 #include "sampler/perf/perf_storm.h"
 #include "sampler/perf/perf_wakeup.h"
+#include "sampler/priority.h"
 #include "sampler/proc/proc_stat.h"
 #include "sampler/proc/proc_tree.h"
 
@@ -29,7 +30,8 @@
 #define RING_MAX_BYTES   ((size_t)32 * 1024 * 1024)
 #define RING_HOLDS_MS    50
 #define RINGS_FREE_BYTES ((size_t)64 * 1024 * 1024) // up to here rings may be larger than needed,
-#define RING_SPARE       2                          // at most by so much
+#define RING_SPARE       2                          // at most by so much,
+#define RING_SPARE_QUEUE 4 // or by this, for a collector that queues for a CPU as all do
 #define STACK_BYTES_MAX  65528
 #define FORMAT_LOST      (1u << 4) // PERF_FORMAT_LOST, which headers before Linux 6.0 do not have
 #define HEADERS_BYTES    640       // of a sample beside its stack: registers and a kernel chain
@@ -73,6 +75,7 @@ struct perf_source {
 	size_t found_at;        // the one that is reported next
 	uint64_t found_ns;
 	size_t ring_bytes;
+	bool queues;              // the collector may have no real-time priority
 	bool is_limited;          // larger rings could not be mapped
 	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
 	uint64_t lost;            // by PERF_RECORD_LOST so far
@@ -114,11 +117,11 @@ uint32_t perf_event_stack_bytes(size_t ring_bytes, uint32_t frequency_hz, uint32
 // A busy machine may keep the collector waiting for longer than that. What a ring holds is memory
 // that the kernel clears before a run starts, 0.9 ms for 4 MB: perf_keeper sees to a ring that is
 // half full.
-static size_t with_spare(size_t bytes)
+static size_t with_spare(size_t bytes, int most)
 {
 	size_t rings = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
 
-	for (int spare = 1; spare < RING_SPARE && bytes * 2 * rings <= RINGS_FREE_BYTES; spare *= 2)
+	for (int spare = 1; spare < most && bytes * 2 * rings <= RINGS_FREE_BYTES; spare *= 2)
 		bytes *= 2;
 	return bytes;
 }
@@ -320,7 +323,7 @@ static int map_largest_rings(struct perf_source *s, size_t wanted, struct error 
 	int errnum;
 
 	if (!s->is_limited)
-		s->ring_bytes = with_spare(wanted);
+		s->ring_bytes = with_spare(wanted, s->queues ? RING_SPARE_QUEUE : RING_SPARE);
 
 	while ((errnum = map_clock_rings(s)) && s->ring_bytes > RING_MIN_BYTES) {
 		s->ring_bytes /= 2;
@@ -574,6 +577,7 @@ static struct source *open_rings(const struct source_request *request, size_t li
 	s->last_event = -1;
 	s->ring_bytes = limited_bytes;
 	s->is_limited = limited_bytes != 0;
+	s->queues = !priority_may();
 	s->switch_budget = (struct perf_storm_budget){ .burst = SWITCHES_BURST,
 		                                       .per_second = SWITCHES_PER_SECOND };
 	size_t wanted = perf_event_ring_bytes(request->frequency_hz, request->stack_bytes);
@@ -602,6 +606,7 @@ static struct source *open_rings(const struct source_request *request, size_t li
 		close_source(&s->base);
 		return NULL;
 	}
+	s->rings.small = s->is_limited || s->queues;
 	if (!s->base.facts.switch_samples || !map_switch_rings(s))
 		drop_switch_events(s);
 	if (!s->wakeup.id || !map_wakeup_rings(s))

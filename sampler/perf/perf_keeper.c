@@ -30,20 +30,25 @@ static void *keep(void *context)
 	while (!k->stop) {
 		struct timespec until = after(PERIOD_NS);
 		pthread_cond_timedwait(&k->wake, &k->lock, &until);
+		if (k->stop)
+			break;
+		// Not with the lock: one that waits for a CPU must not keep the others.
+		pthread_mutex_unlock(&k->lock);
 		perf_rings_relieve(k->rings);
+		pthread_mutex_lock(&k->lock);
 	}
 	pthread_mutex_unlock(&k->lock);
 	return NULL;
 }
 
-static int start_thread(struct perf_keeper *k)
+static int start_thread(struct perf_keeper *k, pthread_t *thread)
 {
 	sigset_t all, before;
 
 	// Signals are for the threads that were there before.
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int errnum = pthread_create(&k->thread, NULL, keep, k);
+	int errnum = pthread_create(thread, NULL, keep, k);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return errnum;
 }
@@ -59,19 +64,20 @@ void perf_keeper_start(struct perf_keeper *k, struct perf_rings *rings)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&k->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	k->runs = start_thread(k) == 0;
+	for (unsigned i = 0; i < (rings->small ? PERF_KEEPERS : 1); i++)
+		k->count += start_thread(k, &k->threads[k->count]) == 0;
 }
 
 void perf_keeper_stop(struct perf_keeper *k)
 {
-	if (!k->runs)
+	if (!k->count)
 		return;
 	pthread_mutex_lock(&k->lock);
 	k->stop = true;
-	pthread_cond_signal(&k->wake);
+	pthread_cond_broadcast(&k->wake);
 	pthread_mutex_unlock(&k->lock);
-	pthread_join(k->thread, NULL);
+	while (k->count)
+		pthread_join(k->threads[--k->count], NULL);
 	pthread_cond_destroy(&k->wake);
 	pthread_mutex_destroy(&k->lock);
-	k->runs = false;
 }

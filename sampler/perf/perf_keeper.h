@@ -8,6 +8,10 @@
  * rings that hold a quarter of a second lost three samples of four. So a thread
  * looks at them 50 times a second, with the priority of the reader, and keeps
  * the records of those that are half full (perf_rings_relieve()).
+ *
+ * One that may not have a real-time priority gets no more of a CPU than each of the five hundred:
+ * 4 ms a second of two CPUs, and after a turn that was too long none for half a second. So there
+ * are several of them for small rings.
  */
 #pragma once
 
@@ -16,13 +20,15 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#define PERF_KEEPERS 4
+
 /* Zeroed is one that does not run. */
 struct perf_keeper {
 	struct perf_rings *rings;
-	pthread_t thread;
+	pthread_t threads[PERF_KEEPERS];
+	unsigned count; /* of them, that run */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool runs;
 	bool stop; /* under LOCK */
 };
 

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/perf/perf_ring.h"
 
-#include "base/array.h"
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define KEPT_MAX ((size_t)64 << 20) // of all rings
+#define KEPT_MAX    ((size_t)64 << 20) // of all rings
+#define PIECE_BYTES ((size_t)128 << 10)
+#define TURN_BYTES  ((size_t)128 << 10) // of a small ring that are kept without letting others on
+
+struct perf_kept {
+	struct perf_kept *next;
+	size_t to; // of BYTES: records end here
+	_Alignas(uint64_t) uint8_t bytes[PIECE_BYTES];
+};
 
 void perf_ring_init(struct perf_ring *ring, struct perf_event_mmap_page *page, uint64_t data_bytes)
 {
@@ -24,9 +32,12 @@ void perf_ring_init(struct perf_ring *ring, struct perf_event_mmap_page *page, u
 
 void perf_ring_fini(struct perf_ring *ring)
 {
-	free(ring->kept);
-	ring->kept = NULL;
-	ring->kept_from = ring->kept_to = ring->kept_capacity = 0;
+	for (struct perf_kept *piece; (piece = ring->kept_first);) {
+		ring->kept_first = piece->next;
+		free(piece);
+	}
+	ring->kept_last = NULL;
+	ring->kept_from = ring->kept_added = ring->kept_taken = 0;
 }
 
 static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size_t size)
@@ -39,9 +50,23 @@ static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size
 	memcpy((uint8_t *)to + first, ring->data, size - first);
 }
 
-static bool has_kept(const struct perf_ring *ring)
+// The oldest record that is kept, for the reader; NULL if there is none.
+static const uint8_t *kept_record(struct perf_ring *ring)
 {
-	return ring->kept_from < ring->kept_to;
+	struct perf_kept *piece = __atomic_load_n(&ring->kept_first, __ATOMIC_ACQUIRE);
+
+	while (piece) {
+		struct perf_kept *next = __atomic_load_n(&piece->next, __ATOMIC_ACQUIRE);
+		// Nothing is added to a piece once it has a next one.
+		if (ring->kept_from < __atomic_load_n(&piece->to, __ATOMIC_ACQUIRE))
+			return piece->bytes + ring->kept_from;
+		if (!next)
+			return NULL;
+		free(piece);
+		ring->kept_first = piece = next;
+		ring->kept_from = 0;
+	}
+	return NULL;
 }
 
 static int damaged(struct perf_ring *ring, struct error *err, const char *what)
@@ -62,9 +87,8 @@ static bool read_header(const struct perf_ring *ring, struct perf_event_header *
 	return header->size >= sizeof(*header) && header->size <= there && header->size % 8 == 0;
 }
 
-static void peek_kept(struct perf_ring *ring)
+static void peek_kept(struct perf_ring *ring, const uint8_t *record)
 {
-	const uint8_t *record = ring->kept + ring->kept_from;
 	struct perf_event_header header;
 
 	memcpy(&header, record, sizeof(header));
@@ -74,9 +98,10 @@ static void peek_kept(struct perf_ring *ring)
 static int peek_time(struct perf_ring *ring, struct error *err)
 {
 	struct perf_event_header header;
+	const uint8_t *kept = kept_record(ring);
 
-	if (has_kept(ring)) {
-		peek_kept(ring);
+	if (kept) {
+		peek_kept(ring, kept);
 		return 0;
 	}
 	ring->next_ns = UINT64_MAX;
@@ -97,6 +122,8 @@ int perf_rings_look(struct perf_rings *set, struct error *err)
 {
 	int result = 0;
 
+	if (set->small)
+		return 0; // next_small() looks
 	pthread_mutex_lock(&set->lock);
 	for (size_t i = 0; i < set->count; i++) {
 		struct perf_ring *ring = &set->rings[i];
@@ -117,6 +144,8 @@ static int give_back(struct perf_rings *set, struct error *err)
 	set->given = NULL;
 	if (set->given_kept) {
 		ring->kept_from += set->given_bytes;
+		__atomic_store_n(&ring->kept_taken, ring->kept_taken + set->given_bytes,
+		                 __ATOMIC_RELAXED);
 	} else {
 		ring->tail += set->given_bytes;
 		__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
@@ -124,18 +153,23 @@ static int give_back(struct perf_rings *set, struct error *err)
 	return peek_time(ring, err);
 }
 
-// Room behind what is kept, for a record of any size.
-static bool make_room(struct perf_ring *ring, size_t most)
+// Room behind what is kept, for a record of SIZE bytes; NULL if too much is kept already.
+static struct perf_kept *make_room(struct perf_ring *ring, size_t size, size_t most)
 {
-	if (!has_kept(ring))
-		ring->kept_from = ring->kept_to = 0;
-	if (ring->kept_from > ring->kept_capacity / 2) {
-		ring->kept_to -= ring->kept_from;
-		memmove(ring->kept, ring->kept + ring->kept_from, ring->kept_to);
-		ring->kept_from = 0;
-	}
-	return ring->kept_to < most && array_reserve(&ring->kept, &ring->kept_capacity,
-	                                             ring->kept_to + PERF_RECORD_MAX_BYTES);
+	struct perf_kept *last = ring->kept_last;
+
+	if (ring->kept_added - __atomic_load_n(&ring->kept_taken, __ATOMIC_RELAXED) >= most)
+		return NULL;
+	if (last && PIECE_BYTES - last->to >= size)
+		return last;
+	struct perf_kept *piece = malloc(sizeof(*piece));
+	if (!piece)
+		return NULL;
+	piece->next = NULL;
+	piece->to = 0;
+	ring->kept_last = piece;
+	__atomic_store_n(last ? &last->next : &ring->kept_first, piece, __ATOMIC_RELEASE);
+	return piece;
 }
 
 // What is damaged stays: it is told when its turn comes.
@@ -143,18 +177,32 @@ static bool keep_record(struct perf_ring *ring, size_t most)
 {
 	struct perf_event_header header;
 	uint64_t time_ns;
+	struct perf_kept *piece;
 
 	if (!read_header(ring, &header) || !perf_record_time_offset(&header) ||
-	    !make_room(ring, most))
+	    !(piece = make_room(ring, header.size, most)))
 		return false;
-	uint8_t *record = ring->kept + ring->kept_to;
+	uint8_t *record = piece->bytes + piece->to;
 	copy_out(ring, ring->tail, record, header.size);
 	memcpy(&time_ns, record + perf_record_time_offset(&header), sizeof(time_ns));
 	if (time_ns == UINT64_MAX)
 		return false;
-	ring->kept_to += perf_record_shorten(&ring->format, record);
+	size_t size = perf_record_shorten(&ring->format, record);
+	__atomic_store_n(&piece->to, piece->to + size, __ATOMIC_RELEASE);
+	ring->kept_added += size;
 	ring->tail += header.size;
+	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
 	return true;
+}
+
+// All that is in it, or what TURN allows.
+static void keep_records(struct perf_ring *ring, size_t most, size_t turn)
+{
+	uint64_t until = ring->tail + turn;
+
+	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	while (ring->tail != ring->head && ring->tail < until && keep_record(ring, most))
+		;
 }
 
 // No record of it is out. What samples of switches and wakeups may cost is what their rings hold.
@@ -164,11 +212,10 @@ static void relieve(struct perf_ring *ring, size_t most)
 
 	if (head - ring->tail <= ring->mask / 2 || ring->format.switches || ring->format.wakeup)
 		return;
-	ring->head = head;
-	while (ring->tail != ring->head && keep_record(ring, most))
-		__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
-	if (has_kept(ring))
-		peek_kept(ring);
+	keep_records(ring, most, SIZE_MAX);
+	const uint8_t *kept = kept_record(ring);
+	if (kept)
+		peek_kept(ring, kept);
 }
 
 static void relieve_all(struct perf_rings *set)
@@ -178,11 +225,27 @@ static void relieve_all(struct perf_rings *set)
 			relieve(&set->rings[i], KEPT_MAX / set->count);
 }
 
+static void relieve_small(struct perf_rings *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		struct perf_ring *ring = &set->rings[i];
+		uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+		if (head - ring->tail > ring->mask / 4 && !ring->format.switches &&
+		    !ring->format.wakeup)
+			keep_records(ring, KEPT_MAX / set->count, TURN_BYTES);
+	}
+}
+
 void perf_rings_relieve(struct perf_rings *set)
 {
-	pthread_mutex_lock(&set->lock);
-	relieve_all(set);
-	pthread_mutex_unlock(&set->lock);
+	if (!set->small) {
+		pthread_mutex_lock(&set->lock);
+		relieve_all(set);
+		pthread_mutex_unlock(&set->lock);
+	} else if (pthread_mutex_trylock(&set->lock) == 0) { // else another one does it
+		relieve_small(set);
+		pthread_mutex_unlock(&set->lock);
+	}
 }
 
 static struct perf_ring *oldest(const struct perf_rings *set)
@@ -195,13 +258,15 @@ static struct perf_ring *oldest(const struct perf_rings *set)
 	return best;
 }
 
-static const struct perf_event_header *give_kept(struct perf_rings *set, struct perf_ring *ring)
+static const struct perf_event_header *give_kept(struct perf_rings *set, struct perf_ring *ring,
+                                                 const uint8_t *kept)
 {
-	const struct perf_event_header *record = (const void *)(ring->kept + ring->kept_from);
+	const struct perf_event_header *record = (const void *)kept;
 
 	ring->next_ns = UINT64_MAX;
 	set->given = ring;
 	set->given_bytes = record->size;
+	set->given_kept = true;
 	return record;
 }
 
@@ -216,9 +281,10 @@ static const struct perf_event_header *next(struct perf_rings *set, uint64_t unt
 	if (!ring || ring->next_ns == UINT64_MAX || ring->next_ns > until_ns)
 		return NULL;
 	*from = ring;
-	set->given_kept = has_kept(ring);
-	if (set->given_kept)
-		return give_kept(set, ring);
+	const uint8_t *kept = kept_record(ring);
+	if (kept)
+		return give_kept(set, ring, kept);
+	set->given_kept = false;
 
 	const uint8_t *record = ring->data + (ring->tail & ring->mask);
 	struct perf_event_header header;
@@ -233,9 +299,54 @@ static const struct perf_event_header *next(struct perf_rings *set, uint64_t unt
 	return (const struct perf_event_header *)(const void *)record;
 }
 
+// The time of the oldest record of a small ring. What is in the ring is kept first; where something
+// is kept, the lock is not asked for.
+static int peek_small(struct perf_rings *set, struct perf_ring *ring, struct error *err)
+{
+	const uint8_t *kept = kept_record(ring);
+	int result = 0;
+
+	ring->next_ns = UINT64_MAX;
+	if (!kept && __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE) !=
+	                     __atomic_load_n(&ring->page->data_tail, __ATOMIC_RELAXED)) {
+		pthread_mutex_lock(&set->lock);
+		keep_records(ring, KEPT_MAX / set->count, TURN_BYTES);
+		kept = kept_record(ring);
+		if (!kept)
+			result = peek_time(ring, err);
+		pthread_mutex_unlock(&set->lock);
+		if (!kept && result == 0 && ring->next_ns != UINT64_MAX)
+			result = error_set(err, ENOMEM, "could not keep a record of the kernel");
+	}
+	if (kept)
+		peek_kept(ring, kept);
+	return result;
+}
+
+static const struct perf_event_header *next_small(struct perf_rings *set, uint64_t until_ns,
+                                                  struct perf_ring **from, struct error *err)
+{
+	if (set->given) {
+		set->given->kept_from += set->given_bytes;
+		__atomic_store_n(&set->given->kept_taken, set->given->kept_taken + set->given_bytes,
+		                 __ATOMIC_RELAXED);
+		set->given = NULL;
+	}
+	for (size_t i = 0; i < set->count; i++)
+		if (set->rings[i].next_ns == UINT64_MAX && peek_small(set, &set->rings[i], err) < 0)
+			return NULL;
+	struct perf_ring *ring = oldest(set);
+	if (!ring || ring->next_ns == UINT64_MAX || ring->next_ns > until_ns)
+		return NULL;
+	*from = ring;
+	return give_kept(set, ring, kept_record(ring));
+}
+
 const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t until_ns,
                                                 struct perf_ring **from, struct error *err)
 {
+	if (set->small)
+		return next_small(set, until_ns, from, err);
 	pthread_mutex_lock(&set->lock);
 	const struct perf_event_header *record = next(set, until_ns, from, err);
 	pthread_mutex_unlock(&set->lock);

@@ -13,6 +13,9 @@
  * ring that is half full are kept in memory, and the kernel has its ring back. Reading does that in
  * passing; perf_rings_relieve() does it for a reader that is kept from reading.
  *
+ * Who waits for a CPU may do so with a lock and with a record. Of small rings all records are kept
+ * therefore, and what is kept is read without the lock.
+ *
  * The rings are the caller's, who maps and unmaps them. One thread at a time reads, while the
  * kernel writes and another thread may relieve.
  */
@@ -30,6 +33,8 @@ struct error;
 
 #define PERF_RECORD_MAX_BYTES 65536 /* perf_event_header.size has 16 bits */
 
+struct perf_kept; /* a piece of memory with records */
+
 struct perf_ring {
 	struct perf_event_mmap_page *page;
 	const uint8_t *data;
@@ -39,9 +44,11 @@ struct perf_ring {
 	uint64_t next_ns; /* time of the record at tail; UINT64_MAX if there is none */
 	struct perf_format format;
 
-	/* Records that were taken out of the ring, older than those that are in it; owned. */
-	uint8_t *kept;
-	size_t kept_from, kept_to, kept_capacity;
+	/* Records that were taken out of the ring, older than those that are in it: one thread at
+	   a time adds to the last piece, under the lock, while the reader takes from the first. */
+	struct perf_kept *kept_first, *kept_last; /* owned; NULL: none has been kept yet */
+	size_t kept_from;                         /* in the first */
+	size_t kept_added, kept_taken;            /* bytes so far */
 };
 
 struct perf_rings {
@@ -50,6 +57,7 @@ struct perf_rings {
 	struct perf_ring *given; /* whose record is out; NULL if none is */
 	uint32_t given_bytes;
 	bool given_kept;      /* it is one of those that are kept */
+	bool small;           /* the caller's: 200 ms of records fit in, no more */
 	pthread_mutex_t lock; /* of all of this, while a function below runs; zeroed is unlocked */
 	_Alignas(uint64_t) uint8_t wrapped[PERF_RECORD_MAX_BYTES]; /* as records are in a ring */
 };
@@ -70,7 +78,7 @@ const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t
                                                 struct perf_ring **from, struct error *err);
 
 /*
- * Keeps the records of rings that are half full, except where one of the ring
- * is out. From any thread.
+ * Keeps the records of rings that are half full, or of small ones a quarter, except where one of
+ * the ring is out. From any thread.
  */
 void perf_rings_relieve(struct perf_rings *set);

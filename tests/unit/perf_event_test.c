@@ -523,6 +523,69 @@ Test(perf_ring, a_ring_whose_record_is_out_is_not_emptied)
 	close_two(&t);
 }
 
+Test(perf_ring, small_rings_are_read_in_order_and_emptied_while_a_record_is_out)
+{
+	static struct two_rings t;
+
+	open_two(&t, 0);
+	t.set.small = true;
+	ring_put(&t.fake[0], 1, 10, 0);
+	ring_put(&t.fake[1], 2, 20, 0);
+	ring_put(&t.fake[0], 3, 30, 0);
+	ring_put(&t.fake[1], 4, 200, 0);
+	cr_assert(eq(int, perf_rings_look(&t.set, NULL), 0));
+	cr_expect(eq(u32, next_tid(&t, 100), 1));
+	cr_expect(eq(u64, t.fake[0].page->data_tail, t.fake[0].head), "the kernel has its ring");
+	for (uint32_t i = 0; i < 20; i++)
+		ring_put(&t.fake[0], 5 + i, 40 + i, 40);
+	perf_rings_relieve(&t.set);
+	cr_expect(eq(u64, t.fake[0].page->data_tail, t.fake[0].head), "a record of it is out");
+	cr_expect(eq(u32, next_tid(&t, 100), 2));
+	cr_expect(eq(u32, next_tid(&t, 100), 3));
+	for (uint32_t i = 0; i < 20; i++)
+		cr_expect(eq(u32, next_tid(&t, 100), 5 + i), "kept meanwhile");
+	cr_expect(eq(u32, next_tid(&t, 1000), 4));
+	cr_expect(eq(u32, next_tid(&t, 1000), 0));
+	close_two(&t);
+}
+
+// More than a piece of memory holds, with records that fill it to its end or not.
+Test(perf_ring, what_is_kept_of_a_small_ring_comes_out_whole)
+{
+	static struct two_rings t;
+	uint32_t put = 0, taken = 0;
+
+	open_two(&t, 0);
+	t.set.small = true;
+	for (int round = 0; round < 400; round++) {
+		for (int i = 0; i < 12; i++, put++)
+			ring_put(&t.fake[0], 1 + put, 1 + put, 64 + (put % 17) * 8);
+		perf_rings_relieve(&t.set);
+		cr_assert(eq(u64, t.fake[0].page->data_tail, t.fake[0].head));
+		for (int i = 0; round % 3 == 2 && i < 20; i++)
+			cr_assert(eq(u32, next_tid(&t, UINT32_MAX), ++taken));
+	}
+	for (uint32_t tid; (tid = next_tid(&t, UINT32_MAX));)
+		cr_assert(eq(u32, tid, ++taken));
+	cr_expect(eq(u32, taken, put));
+	close_two(&t);
+}
+
+Test(perf_ring, damage_in_a_small_ring_is_an_error)
+{
+	static struct two_rings t;
+	struct perf_ring *from;
+	struct error err = { 0 };
+
+	open_two(&t, 0);
+	t.set.small = true;
+	ring_put(&t.fake[0], 1, 10, 0);
+	((struct perf_event_header *)(void *)t.fake[0].data)->size = 4;
+	cr_expect(perf_rings_next(&t.set, 100, &from, &err) == NULL);
+	cr_expect(strstr(err.text, "impossible size") != NULL, "%s", err.text);
+	close_two(&t);
+}
+
 Test(perf_keeper, it_empties_rings_while_nobody_reads)
 {
 	static struct two_rings t;
@@ -545,6 +608,7 @@ Test(perf_keeper, it_empties_rings_while_nobody_reads)
 		perf_keeper_stop(&keeper);
 		close_two(&t);
 		open_two(&t, 0);
+		t.set.small = round % 2 == 0; // which have several
 		perf_keeper_start(&keeper, &t.set);
 	}
 	perf_keeper_stop(&keeper);

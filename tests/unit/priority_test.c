@@ -53,6 +53,7 @@ Test(priority, is_real_time_where_that_may_be_had)
 
 	one.sched_priority = 0;
 	sched_setscheduler(0, SCHED_OTHER, &one);
+	cr_expect(eq(int, priority_may(), allowed));
 	priority_ask(&p);
 	priority_urgent(&p);
 	cr_expect(eq(int, policy(), allowed ? SCHED_RR : SCHED_OTHER));
