@@ -44,7 +44,8 @@ static size_t unwind(struct off_cpu *o, struct thread *thread, const struct even
 	*flags = 0;
 	if (!sample->has_user)
 		return 0;
-	unwinder_follow(o->unwinder, &thread->process->patches, &thread->ops);
+	unwinder_follow(o->unwinder, &thread->process->patches, thread->process->live_threads,
+	                &thread->ops);
 	size_t count =
 		unwinder_unwind(o->unwinder, thread->process->space, sample,
 	                        (int)thread->process->pid, o->frames, STACK_MAX_FRAMES, flags);

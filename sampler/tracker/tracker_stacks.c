@@ -55,7 +55,7 @@ size_t tracker_unwind(struct tracker *t, struct thread *thread, const struct eve
 		mapper_reread(t->modules, process, time_ns);
 
 	uint32_t before = *flags;
-	unwinder_follow(t->unwinder, &process->patches, &thread->ops);
+	unwinder_follow(t->unwinder, &process->patches, process->live_threads, &thread->ops);
 	size_t count =
 		unwinder_unwind(t->unwinder, process->space, sample, pid, frames, max, flags);
 	for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/unwind/stack_memory.h"
 
+#include "base/clock.h"
+
 #include <stdlib.h>
 #include <sys/uio.h>
 
@@ -18,6 +20,7 @@ void stack_memory_set(struct stack_memory *memory, const uint8_t *copy, uint64_t
 	memory->size = size;
 	memory->pid = pid;
 	memory->joined = false;
+	memory->read_ns = 0;
 	memory->window_size = 0;
 	memory->windows = 0;
 }
@@ -32,7 +35,11 @@ static bool move_window(struct stack_memory *memory, uint64_t address)
 
 	struct iovec local = { memory->window, STACK_WINDOW_BYTES };
 	struct iovec remote = { (void *)address, STACK_WINDOW_BYTES };
+	uint64_t start_ns = clock_now_ns();
 	ssize_t got = process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
+	uint64_t took_ns = clock_now_ns() - start_ns;
+	if (took_ns > memory->read_ns)
+		memory->read_ns = took_ns;
 	memory->window_start = address;
 	memory->window_size = got > 0 ? (uint64_t)got : 0;
 	return got > 0;

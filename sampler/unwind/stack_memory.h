@@ -25,9 +25,10 @@
 struct stack_memory {
 	const uint8_t *copy; /* of [START, START + SIZE) */
 	uint64_t start, size;
-	int pid;         /* 0: the copy is all there is */
-	bool joined;     /* the process has been read */
-	uint8_t *window; /* of [WINDOW_START, WINDOW_START + WINDOW_SIZE) */
+	int pid;          /* 0: the copy is all there is */
+	bool joined;      /* the process has been read */
+	uint64_t read_ns; /* the longest read of the process */
+	uint8_t *window;  /* of [WINDOW_START, WINDOW_START + WINDOW_SIZE) */
 	uint64_t window_start, window_size;
 	unsigned windows;
 	struct patched patched; /* stays from stack to stack */

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/unwind/unwinder.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "sampler/unwind/code_rules.h"
+#include "sampler/unwind/read_risk.h"
 #include "sampler/unwind/unwind_modules.h"
 #include "sampler/unwind/unwinder_libunwind.h"
 #include "sampler/unwind/walk.h"
@@ -28,6 +30,8 @@ struct unwinder {
 	struct unwinder_libunwind *libunwind;
 	struct unwinder_stats stats;
 	struct stack_memory memory;
+	struct read_risk risk;
+	uint32_t threads;          // of the process
 	struct event_sample moved; // the last sample, as it would be without patches
 	struct walk walk;
 	uint64_t interrupted[DWARF_REGISTERS]; // of the walk
@@ -432,7 +436,8 @@ static void begin(struct unwinder *u, struct address_space *space,
 {
 	const uint64_t *regs = sample->regs;
 
-	stack_memory_set(&u->memory, sample->stack, regs[DWARF_RSP], sample->stack_bytes, pid);
+	stack_memory_set(&u->memory, sample->stack, regs[DWARF_RSP], sample->stack_bytes,
+	                 pid && read_risk_is_high(&u->risk, u->threads, clock_now_ns()) ? 0 : pid);
 	u->sample = sample;
 	u->cut_sp = 0;
 	u->cursor_begun = false;
@@ -461,8 +466,10 @@ static void count(struct unwinder *u, const struct output *out)
 	u->stats.guessed += (out->flags & STACK_GUESSED) != 0;
 }
 
-void unwinder_follow(struct unwinder *u, const struct patches *patches, const struct op_stack *ops)
+void unwinder_follow(struct unwinder *u, const struct patches *patches, uint32_t threads,
+                     const struct op_stack *ops)
 {
+	u->threads = threads;
 	u->memory.patched = (struct patched){ patches->slots_size ? patches : NULL, ops, 0 };
 }
 
@@ -505,6 +512,8 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 		u->mode == UNWIND_BY_TABLE ? walk_by_table(u, &out) : walk_by_libunwind(u, &out);
 	if (u->memory.joined)
 		out.flags |= STACK_JOINED;
+	if (u->memory.read_ns)
+		read_risk_took(&u->risk, u->memory.read_ns, clock_now_ns());
 	if (end == WALK_STUCK) {
 		out.flags |= STACK_TRUNCATED;
 		u->sps[out.count] = u->walk.sp + CUT_FRAME;

@@ -48,10 +48,12 @@ void unwinder_free(struct unwinder *u);
 CLEANUP(unwinder, struct unwinder *, unwinder_free)
 
 /*
- * The next stack is of a process with these PATCHES, of a thread with these open OPS. Until the
- * next call of this; both must live so long.
+ * The next stack is of a process with these PATCHES and so many THREADS, of a thread with these
+ * open OPS. Until the next call of this; both must live so long. The process's memory is not read
+ * where that may block: sampler/unwind/read_risk.h.
  */
-void unwinder_follow(struct unwinder *u, const struct patches *patches, const struct op_stack *ops);
+void unwinder_follow(struct unwinder *u, const struct patches *patches, uint32_t threads,
+                     const struct op_stack *ops);
 
 /*
  * Writes SAMPLE's user frames to FRAMES, innermost first, at most MAX, and

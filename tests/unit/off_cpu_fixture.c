@@ -57,9 +57,10 @@ bool probe_schedule(const struct probe *p, int pid, int tid, char text[PROBE_SCH
 	return false;
 }
 
-void unwinder_follow(struct unwinder *u, const struct patches *p, const struct op_stack *ops)
+void unwinder_follow(struct unwinder *u, const struct patches *p, uint32_t threads,
+                     const struct op_stack *ops)
 {
-	(void)u, (void)p, (void)ops;
+	(void)u, (void)p, (void)threads, (void)ops;
 }
 
 size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
