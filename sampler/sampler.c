@@ -166,6 +166,7 @@ static int open_source(struct sampler *s, pid_t child, const pid_t *attached, si
 		.frequency_hz = s->options.frequency_hz,
 		.stack_bytes = s->options.stack_bytes,
 		.fewer_stack_bytes = s->options.stack_bytes == SAMPLER_STACK_BYTES_DEFAULT,
+		.fewer_samples = s->options.frequency_hz == SAMPLER_FREQUENCY_DEFAULT,
 		.off_cpu = s->options.off_cpu,
 		.agent_directory = s->options.agent_directory,
 		.ops = s->options.op_directory ? s->options.ops : NULL,

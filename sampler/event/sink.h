@@ -51,7 +51,7 @@ struct sampler_status {
 	enum rung rung;
 	char rung_reason[640]; /* why not a better rung: "" or "perf_event_open is refused: ..." */
 	char rung_remedy[384]; /* what would bring it: a sentence, or "" */
-	char rung_note[160];   /* what this rung cannot do as it should (small rings ...), or "" */
+	char rung_note[192];   /* what this rung cannot do as it should (small rings ...), or "" */
 	bool kernel_stacks;
 	bool off_cpu_exact;        /* intervals come from SWITCH records */
 	uint32_t frequency_hz;     /* the rate in force */

@@ -45,7 +45,8 @@ struct source_request {
 	bool eager; /* samples are handed on at once: more is read of their threads */
 	uint32_t frequency_hz;
 	uint32_t stack_bytes;
-	bool fewer_stack_bytes;      /* will do where there is little memory for samples */
+	bool fewer_stack_bytes;      /* will do where there is little memory for samples, */
+	bool fewer_samples;          /* and a lower rate */
 	bool off_cpu;                /* SWITCH records are wanted, and switch samples if allowed */
 	const char *agent_directory; /* see struct sampler_options; may be NULL */
 	struct ops *ops;             /* where ops get their numbers; NULL: none are wanted */
@@ -59,7 +60,8 @@ struct source_facts {
 	bool switches_estimated; /* they are laid so that exact totals come true (rungs 3 and 4) */
 	bool switch_samples;     /* SAMPLE_SWITCH */
 	uint32_t frequency_hz;   /* the rate in force */
-	char note[160]; /* something to tell the user ("rings are only 256 KB: ..."), or "" */
+	bool short_stacks;       /* most samples hold little of their stack, and few all of it */
+	char note[192]; /* something to tell the user ("rings are only 256 KB: ..."), or "" */
 };
 
 /*

@@ -38,6 +38,8 @@
 #define REGISTERS_BYTES  256       // the same without a chain
 #define STARVED_MS       200       // that rings hold which cannot be larger
 #define STARVED_STACK    2048      // bytes of stack that samples in those have at least
+#define WHOLE_SHARE      16        // of the samples in those, one in so many has a whole stack
+#define WHOLE_HZ_MIN     10        // at a lower rate that is not worth it
 
 // Every switch has a sample, as long as all threads together keep to bursts of so many, and to so
 // many a second in the long run. In frequency mode the kernel sees to it for each thread, but two
@@ -57,6 +59,7 @@ static const struct perf_storm_budget wakeup_budget = { .burst = 4000, .per_seco
 struct cpu_events {
 	int cpu;
 	int clock_fd;  // has the ring of the same number
+	int whole_fd;  // writes there as well, whole stacks; -1: clock_fd has them
 	int switch_fd; // has a ring behind all of those; -1: no switch samples
 	int wakeup_fd; // has one behind those; -1: no wakeups
 	bool hung_up;  // no followed task is left that could run here
@@ -75,10 +78,12 @@ struct perf_source {
 	size_t found_at;        // the one that is reported next
 	uint64_t found_ns;
 	size_t ring_bytes;
-	bool queues;              // the collector may have no real-time priority
-	bool is_limited;          // larger rings could not be mapped
-	uint64_t looked_until_ns; // UNTIL_NS of the last look at the rings
-	uint64_t lost;            // by PERF_RECORD_LOST so far
+	bool queues;     // the collector may have no real-time priority
+	bool is_limited; // rings do not hold what they should: larger ones could not be mapped
+	struct perf_event_plan plan; // whole_hz 0: there is none
+	uint32_t whole_bytes;        // of its whole stacks
+	uint64_t looked_until_ns;    // UNTIL_NS of the last look at the rings
+	uint64_t lost;               // by PERF_RECORD_LOST so far
 	struct perf_storm switches, wakeups;
 	struct perf_storm_budget switch_budget;
 	uint64_t began_ns;                // the first look at the rings
@@ -112,6 +117,40 @@ uint32_t perf_event_stack_bytes(size_t ring_bytes, uint32_t frequency_hz, uint32
 	while (stack_bytes / 2 >= STARVED_STACK && samples * (stack_bytes + beside) > ring_bytes)
 		stack_bytes /= 2;
 	return stack_bytes & ~7u;
+}
+
+// The rate at which so many bytes hold samples for STARVED_MS.
+static uint32_t rate_in(size_t bytes, uint64_t sample_bytes)
+{
+	return (uint32_t)((uint64_t)bytes * 1000 / STARVED_MS / sample_bytes);
+}
+
+static uint32_t at_most(uint32_t value, uint32_t limit)
+{
+	return value < limit ? value : limit;
+}
+
+struct perf_event_plan perf_event_plan(size_t ring_bytes, uint32_t frequency_hz,
+                                       uint32_t stack_bytes, bool kernel, bool fewer)
+{
+	uint64_t beside = kernel ? HEADERS_BYTES : REGISTERS_BYTES;
+	struct perf_event_plan plan = {
+		.short_bytes =
+			perf_event_stack_bytes(ring_bytes, frequency_hz, stack_bytes, kernel),
+		.short_hz = frequency_hz,
+	};
+	uint32_t whole_hz =
+		at_most(frequency_hz / WHOLE_SHARE, rate_in(ring_bytes / 2, stack_bytes + beside));
+	size_t whole_bytes = (size_t)whole_hz * (stack_bytes + beside) * STARVED_MS / 1000;
+
+	if (plan.short_bytes == (stack_bytes & ~7u) || whole_hz < WHOLE_HZ_MIN)
+		return plan;
+	plan.whole_hz = whole_hz;
+	plan.short_hz = frequency_hz - whole_hz;
+	if (fewer)
+		plan.short_hz = at_most(plan.short_hz, rate_in(ring_bytes - whole_bytes,
+		                                               plan.short_bytes + beside));
+	return plan;
 }
 
 // A busy machine may keep the collector waiting for longer than that. What a ring holds is memory
@@ -172,6 +211,23 @@ static struct perf_event_attr clock_attr(const struct source_request *request, b
 	};
 }
 
+static void drop_side_band(struct perf_event_attr *attr)
+{
+	attr->mmap = attr->mmap2 = attr->comm = attr->comm_exec = attr->task = 0;
+	attr->context_switch = 0;
+}
+
+static struct perf_event_attr whole_attr(const struct perf_event_attr *clock,
+                                         const struct perf_event_plan *plan, uint32_t stack_bytes)
+{
+	struct perf_event_attr attr = *clock;
+
+	attr.sample_period = NS_PER_SEC / plan->whole_hz;
+	attr.sample_stack_user = stack_bytes & ~7u;
+	drop_side_band(&attr);
+	return attr;
+}
+
 // The stack of a thread that leaves the CPU.
 static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
 {
@@ -183,7 +239,7 @@ static struct perf_event_attr switch_attr(const struct perf_event_attr *clock)
 	attr.sample_period = 1;
 	attr.watermark = 1;
 	attr.wakeup_watermark = (uint32_t)(SWITCH_RING_BYTES / 4);
-	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
+	drop_side_band(&attr);
 	return attr;
 }
 
@@ -200,7 +256,7 @@ static struct perf_event_attr wakeup_attr(const struct perf_event_attr *clock, u
 	attr.exclude_callchain_user = 0;
 	attr.watermark = 1;
 	attr.wakeup_watermark = (uint32_t)(WAKEUP_RING_BYTES / 4);
-	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = attr.context_switch = 0;
+	drop_side_band(&attr);
 	return attr;
 }
 
@@ -208,7 +264,8 @@ static struct perf_event_attr wakeup_attr(const struct perf_event_attr *clock, u
 static bool open_events(struct perf_source *s, struct perf_event_attr *attr, pid_t child, int cpu,
                         struct cpu_events *events)
 {
-	*events = (struct cpu_events){ .cpu = cpu, .switch_fd = -1, .wakeup_fd = -1 };
+	*events =
+		(struct cpu_events){ .cpu = cpu, .whole_fd = -1, .switch_fd = -1, .wakeup_fd = -1 };
 	events->clock_fd = open_event(attr, child, cpu);
 	if (events->clock_fd < 0 && errno == EINVAL && attr->read_format & FORMAT_LOST) {
 		attr->read_format &= ~(uint64_t)FORMAT_LOST; // before Linux 6.0
@@ -216,6 +273,12 @@ static bool open_events(struct perf_source *s, struct perf_event_attr *attr, pid
 	}
 	if (events->clock_fd < 0)
 		return false;
+	if (s->plan.whole_hz) {
+		struct perf_event_attr other = whole_attr(attr, &s->plan, s->whole_bytes);
+		events->whole_fd = open_event(&other, child, cpu);
+		if (events->whole_fd < 0)
+			return false;
+	}
 	if (s->base.facts.switch_samples) {
 		struct perf_event_attr other = switch_attr(attr);
 		events->switch_fd = open_event(&other, child, cpu);
@@ -276,10 +339,18 @@ static int map_ring(struct perf_source *s, int fd, size_t bytes)
 	return 0;
 }
 
+static bool share_ring(int fd, int owner)
+{
+	return owner < 0 || (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, owner) == 0);
+}
+
 static int map_clock_rings(struct perf_source *s)
 {
 	for (size_t i = 0; i < s->cpu_count; i++) {
-		int errnum = map_ring(s, s->cpus[i].clock_fd, s->ring_bytes);
+		const struct cpu_events *cpu = &s->cpus[i];
+		int errnum = map_ring(s, cpu->clock_fd, s->ring_bytes);
+		if (!errnum && cpu->whole_fd >= 0 && !share_ring(cpu->whole_fd, cpu->clock_fd))
+			errnum = errno;
 		if (errnum) {
 			unmap_rings(s, 0);
 			return errnum;
@@ -405,11 +476,6 @@ static void close_more(struct perf_source *s)
 	s->more_count = 0;
 }
 
-static bool share_ring(int fd, int owner)
-{
-	return owner < 0 || (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, owner) == 0);
-}
-
 // A thread that has ended in the meantime is none the less. 0 or an errno.
 static int follow_found(struct perf_source *s, struct perf_event_attr *attr, pid_t tid)
 {
@@ -521,6 +587,7 @@ static void *close_events(void *context)
 	for (size_t i = 0; i < s->cpu_count; i++) {
 		close_at_scope_end(&s->cpus[i].wakeup_fd);
 		close_at_scope_end(&s->cpus[i].switch_fd);
+		close_at_scope_end(&s->cpus[i].whole_fd);
 		close_at_scope_end(&s->cpus[i].clock_fd);
 	}
 	s->cpu_count = 0;
@@ -563,8 +630,10 @@ static void close_source(struct source *source)
 	free(s);
 }
 
-// LIMITED_BYTES: of the largest rings that there can be; 0: not known yet.
+// LIMITED_BYTES: of the largest rings that there can be, and what they are to hold, whole stacks of
+// WHOLE_BYTES; 0: not known yet.
 static struct source *open_rings(const struct source_request *request, size_t limited_bytes,
+                                 const struct perf_event_plan *plan, uint32_t whole_bytes,
                                  const struct source_ops *ops, struct error *err)
 {
 	bool kernel = ops->rung == RUNG_PERF_KERNEL;
@@ -578,6 +647,9 @@ static struct source *open_rings(const struct source_request *request, size_t li
 	s->ring_bytes = limited_bytes;
 	s->is_limited = limited_bytes != 0;
 	s->queues = !priority_may();
+	s->whole_bytes = whole_bytes;
+	if (plan)
+		s->plan = *plan;
 	s->switch_budget = (struct perf_storm_budget){ .burst = SWITCHES_BURST,
 		                                       .per_second = SWITCHES_PER_SECOND };
 	size_t wanted = perf_event_ring_bytes(request->frequency_hz, request->stack_bytes);
@@ -589,7 +661,8 @@ static struct source *open_rings(const struct source_request *request, size_t li
 			.switches = request->off_cpu || !kernel,
 			// In user mode only, the event opens but never counts a switch.
 			.switch_samples = request->off_cpu && kernel,
-			.frequency_hz = request->frequency_hz,
+			.frequency_hz = request->frequency_hz + s->plan.whole_hz,
+			.short_stacks = s->plan.whole_hz != 0,
 		},
 	};
 	if (kernel && request->off_cpu && !perf_wakeup_find(&s->wakeup))
@@ -624,32 +697,56 @@ static struct source *open_rings(const struct source_request *request, size_t li
 	return &s->base;
 }
 
+static void note_plan(struct perf_source *s, uint32_t frequency_hz)
+{
+	const struct perf_event_plan *plan = &s->plan;
+	char *note = s->base.facts.note;
+	size_t size = sizeof(s->base.facts.note);
+
+	if (*note)
+		return;
+	if (plan->whole_hz)
+		snprintf(
+			note, size,
+			"%u bytes of stack are copied at %u Hz and %u at %u Hz, instead of these at "
+			"%u Hz: rings are limited to %zu KB (kernel.perf_event_mlock_kb, ulimit -l)",
+			plan->short_bytes, plan->short_hz, s->whole_bytes, plan->whole_hz,
+			frequency_hz, s->ring_bytes / 1024);
+	else
+		snprintf(note, size,
+		         "%u bytes of stack are copied instead of %u: rings are limited to %zu KB "
+		         "(kernel.perf_event_mlock_kb, ulimit -l)",
+		         plan->short_bytes, s->whole_bytes, s->ring_bytes / 1024);
+}
+
 // How much stack is copied is settled when an event is opened, how large its ring may be is seen
 // after that: so where the rings are too small, all is opened once more. What lies beyond the copy
-// is read from the process, as with any deep stack.
+// is read from the process, as with any deep stack, or taken from one that was copied whole.
 static struct source *open_source(const struct source_request *request,
                                   const struct source_ops *ops, struct error *err)
 {
-	struct source *source = open_rings(request, 0, ops, err);
+	struct source *source = open_rings(request, 0, NULL, 0, ops, err);
 	struct perf_source *s = (struct perf_source *)source;
 
-	if (!s || !s->is_limited || !request->fewer_stack_bytes)
+	if (!s || !(s->is_limited || s->queues) || !request->fewer_stack_bytes)
 		return source;
+	struct perf_event_plan plan =
+		perf_event_plan(s->ring_bytes, request->frequency_hz, request->stack_bytes,
+	                        ops->rung == RUNG_PERF_KERNEL, request->fewer_samples);
 	struct source_request fewer = *request;
-	fewer.stack_bytes =
-		perf_event_stack_bytes(s->ring_bytes, request->frequency_hz, request->stack_bytes,
-	                               ops->rung == RUNG_PERF_KERNEL);
+	if (request->attached) { // its threads have so many events already
+		plan.whole_hz = 0;
+		plan.short_hz = request->frequency_hz;
+	}
+	fewer.stack_bytes = plan.short_bytes;
+	fewer.frequency_hz = plan.short_hz;
 	if (fewer.stack_bytes == request->stack_bytes)
 		return source;
 	size_t limited_bytes = s->ring_bytes;
 	close_source(source);
-	source = open_rings(&fewer, limited_bytes, ops, err);
-	s = (struct perf_source *)source;
-	if (s && !*s->base.facts.note)
-		snprintf(s->base.facts.note, sizeof(s->base.facts.note),
-		         "%u bytes of stack are copied instead of %u: rings are limited to %zu KB "
-		         "(kernel.perf_event_mlock_kb, ulimit -l)",
-		         fewer.stack_bytes, request->stack_bytes, limited_bytes / 1024);
+	source = open_rings(&fewer, limited_bytes, &plan, request->stack_bytes, ops, err);
+	if (source)
+		note_plan((struct perf_source *)source, request->frequency_hz);
 	return source;
 }
 
@@ -727,6 +824,13 @@ static void begin(struct perf_source *s)
 	s->began_ns = clock_now_ns();
 }
 
+// Two events sample the same time: what comes as often as both stands for that much less.
+static void share_period(const struct perf_source *s, struct event_sample *sample)
+{
+	if (sample->kind == SAMPLE_ON_CPU)
+		sample->weight_ns = NS_PER_SEC / (s->plan.short_hz + s->plan.whole_hz);
+}
+
 static const struct event *next_event(struct source *source, uint64_t until_ns, struct error *err)
 {
 	struct perf_source *s = (struct perf_source *)source;
@@ -754,6 +858,8 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 			return NULL;
 		}
 		if (verdict == PERF_RECORD_EVENT && !charge(s, ring)) {
+			if (s->plan.whole_hz && s->event.type == RECORD_SAMPLE)
+				share_period(s, &s->event.sample);
 			if (s->event.type == RECORD_LOST)
 				s->lost += s->event.lost;
 			return &s->event;
@@ -814,7 +920,7 @@ static uint64_t count_lost(struct source *source, bool exact)
 	if (exact && s->keeper.rings)
 		note_pauses(s);
 	for (size_t i = 0; exact && i < events_count(s); i++)
-		lost += read_lost(events_at(s, i)->clock_fd);
+		lost += read_lost(events_at(s, i)->clock_fd) + read_lost(events_at(s, i)->whole_fd);
 	return lost > s->lost ? lost : s->lost;
 }
 

@@ -52,6 +52,7 @@ static void free_process(struct process *process)
 	op_sites_fini(&process->sites);
 	patches_fini(&process->patches);
 	python_fini(&process->python);
+	whole_stacks_fini(&process->whole);
 	free(process);
 }
 

@@ -19,6 +19,7 @@
 #include "sampler/unwind/address_space.h"
 #include "sampler/unwind/last_stack.h"
 #include "sampler/unwind/patches.h"
+#include "sampler/unwind/whole_stacks.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +39,8 @@ struct process {
 	uint64_t maps_again_ns; /* do not read /proc/PID/maps again before; tracker/mapper.h */
 	uint64_t maps_wait_ns;
 	uint32_t live_threads;
-	uint64_t samples;       /* on-CPU samples seen */
+	uint64_t samples; /* on-CPU samples seen */
+	struct whole_stacks whole;
 	bool kernel_told;       /* one of them reported kernel time that other samples miss */
 	struct op_sites sites;  /* where its ops are begun */
 	struct patches patches; /* what its agent has changed */

@@ -81,6 +81,7 @@ void tracker_adjust(struct tracker *t, const struct source_facts *facts)
 	t->rules.switches = facts->switches;
 	t->rules.kernel_samples = facts->kernel_samples;
 	t->rules.estimated = facts->switches_estimated;
+	t->short_stacks = facts->short_stacks;
 	t->rules.period_ns = NS_PER_SEC / (facts->frequency_hz ? facts->frequency_hz : 1);
 }
 

@@ -141,6 +141,23 @@ static const struct python_chain *read_python(struct tracker *t, struct thread *
 	return chain && left.count && !(chain->flags & PYTHON_CUT) ? join(t, &left, chain) : chain;
 }
 
+// What short copies have cut is completed by stacks that were whole, of any thread.
+static size_t complete(struct tracker *t, struct thread *thread, uint64_t time_ns,
+                       struct frame *frames, size_t count, size_t max, uint32_t *flags)
+{
+	struct whole_stacks *whole = &thread->process->whole;
+
+	count = unwinder_complete(t->unwinder, &thread->last, time_ns, frames, count, max, flags);
+	if (!t->short_stacks)
+		return count;
+	if (*flags & STACK_TRUNCATED)
+		return unwinder_complete_alike(t->unwinder, whole, frames, count, max, flags);
+	if (!(*flags & (STACK_JOINED | STACK_GUESSED)))
+		whole_stacks_keep(whole, frames, unwinder_stack_pointers(t->unwinder), count,
+		                  time_ns);
+	return count;
+}
+
 size_t tracker_frames(struct tracker *t, struct thread *thread, const struct event_sample *sample,
                       uint64_t time_ns, struct frame *frames, size_t max, uint32_t *flags)
 {
@@ -151,8 +168,7 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 
 	t->read_later = !sample->python;
 	if (sample->has_user)
-		count = unwinder_complete(t->unwinder, &thread->last, time_ns, frames, count, max,
-		                          flags);
+		count = complete(t, thread, time_ns, frames, count, max, flags);
 	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
 	// Callers that were read later, or are those of the stack before, may be of another call.
 	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED | STACK_JOINED)))

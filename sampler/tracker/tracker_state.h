@@ -97,6 +97,7 @@ struct tracker {
 	struct kallsyms *kernel_names; /* borrowed; may be NULL */
 	struct tasks *tasks;
 	struct unwinder *unwinder;
+	bool short_stacks;       /* source_facts */
 	struct peers *peers;     /* NULL: nobody has waited for a pipe or socket yet */
 	struct off_cpu *off_cpu; /* NULL: the source tells nothing of switches */
 	bool tell_off_cpu;

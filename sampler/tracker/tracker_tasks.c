@@ -303,6 +303,7 @@ void tracker_on_exec(struct tracker *t, const struct event *event)
 		patches_fini(&process->patches);
 		python_fini(&process->python);
 		last_stack_fini(&thread->last);
+		whole_stacks_fini(&process->whole);
 		thread->start = (struct frame){ 0 };
 		thread->giving_birth = false;
 	}

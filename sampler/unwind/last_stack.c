@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEEP_BYTES ((uint64_t)4 << 10) // below that nothing is ever cut
+#define DEEP_BYTES ((uint64_t)1 << 10) // below that nothing is ever cut
 #define OLD_NS     NS_PER_SEC
 
 void last_stack_fini(struct last_stack *l)

@@ -19,7 +19,7 @@ void stack_memory_set(struct stack_memory *memory, const uint8_t *copy, uint64_t
 	memory->start = start;
 	memory->size = size;
 	memory->pid = pid;
-	memory->joined = false;
+	memory->joined = memory->short_of = false;
 	memory->read_ns = 0;
 	memory->window_size = 0;
 	memory->windows = 0;
@@ -84,10 +84,12 @@ bool stack_memory_return(struct stack_memory *memory, uint64_t address, uint64_t
 	return *word || ask_slot(memory, slot, stack, word);
 }
 
-bool stack_memory_join(struct stack_memory *memory, uint64_t address, uint64_t *word)
+static bool join(struct stack_memory *memory, uint64_t address, uint64_t *word)
 {
 	uint64_t into = address - memory->window_start;
 
+	if (!memory->pid)
+		return false;
 	if (into >= memory->window_size || memory->window_size - into < sizeof(*word)) {
 		if (!move_window(memory, address))
 			return false;
@@ -98,4 +100,12 @@ bool stack_memory_join(struct stack_memory *memory, uint64_t address, uint64_t *
 	memcpy(word, memory->window + into, sizeof(*word));
 	memory->joined = true;
 	return true;
+}
+
+bool stack_memory_join(struct stack_memory *memory, uint64_t address, uint64_t *word)
+{
+	if (join(memory, address, word))
+		return true;
+	memory->short_of |= address - memory->start >= memory->size;
+	return false;
 }

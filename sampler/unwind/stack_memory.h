@@ -27,6 +27,7 @@ struct stack_memory {
 	uint64_t start, size;
 	int pid;          /* 0: the copy is all there is */
 	bool joined;      /* the process has been read */
+	bool short_of;    /* something beyond the copy was wanted and could not be had */
 	uint64_t read_ns; /* the longest read of the process */
 	uint8_t *window;  /* of [WINDOW_START, WINDOW_START + WINDOW_SIZE) */
 	uint64_t window_start, window_size;
@@ -53,7 +54,7 @@ static inline bool stack_memory_read(struct stack_memory *memory, uint64_t addre
 
 	if (into < memory->size && memory->size - into >= sizeof(*word))
 		memcpy(word, memory->copy + into, sizeof(*word));
-	else if (!memory->pid || !stack_memory_join(memory, address, word))
+	else if (!stack_memory_join(memory, address, word))
 		return false;
 	return !patched_is_slot(&memory->patched, *word) ||
 	       stack_memory_return(memory, address, word);

@@ -524,8 +524,8 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 	return out.count;
 }
 
-// The frames from INDEX of LAST on take the place of the mark.
-static size_t join(struct unwinder *u, const struct last_stack *last, size_t index,
+// The frames from INDEX of LAST on take the place of the mark; that stack lay so much lower.
+static size_t join(struct unwinder *u, const struct last_stack *last, size_t index, uint64_t higher,
                    struct frame *frames, size_t count, size_t max)
 {
 	size_t kept = count - 1, added = last->count - index;
@@ -535,7 +535,8 @@ static size_t join(struct unwinder *u, const struct last_stack *last, size_t ind
 	if (added > max - kept)
 		added = max - kept;
 	memcpy(frames + kept, last->frames + index, added * sizeof(*frames));
-	memcpy(u->sps + kept, last->sps + index, added * sizeof(*u->sps));
+	for (size_t i = 0; i < added; i++)
+		u->sps[kept + i] = last->sps[index + i] + higher;
 	return kept + added;
 }
 
@@ -567,6 +568,13 @@ static size_t find_callers(struct unwinder *u, const struct last_stack *last, ui
 	return index + 1;
 }
 
+static void mark_joined(struct unwinder *u, uint32_t *flags)
+{
+	u->stats.joined += !(*flags & STACK_JOINED);
+	u->stats.truncated--;
+	*flags = (*flags & ~(uint32_t)STACK_TRUNCATED) | STACK_JOINED;
+}
+
 size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t time_ns,
                          struct frame *frames, size_t count, size_t max, uint32_t *flags)
 {
@@ -577,10 +585,21 @@ size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t t
 	size_t index = find_callers(u, last, time_ns, frames, count);
 	if (index == last->count)
 		return count;
-	*flags = (*flags & ~(uint32_t)STACK_TRUNCATED) | STACK_JOINED;
-	u->stats.truncated--;
-	u->stats.joined++;
-	return join(u, last, index, frames, count, max);
+	mark_joined(u, flags);
+	return join(u, last, index, 0, frames, count, max);
+}
+
+size_t unwinder_complete_alike(struct unwinder *u, const struct whole_stacks *whole,
+                               struct frame *frames, size_t count, size_t max, uint32_t *flags)
+{
+	const struct last_stack *alike =
+		u->memory.short_of ? whole_stacks_find(whole, frames, u->sps, count - 1, u->cut_sp)
+				   : NULL;
+
+	if (!alike)
+		return count;
+	mark_joined(u, flags);
+	return join(u, alike, count - 1, u->sps[1] - alike->sps[1], frames, count, max);
 }
 
 const uint64_t *unwinder_stack_pointers(const struct unwinder *u)

@@ -16,6 +16,7 @@
 #include "sampler/unwind/address_space.h"
 #include "sampler/unwind/last_stack.h"
 #include "sampler/unwind/patches.h"
+#include "sampler/unwind/whole_stacks.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,6 +80,10 @@ struct frame unwinder_data(struct unwinder *u, struct address_space *space, uint
  */
 size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t time_ns,
                          struct frame *frames, size_t count, size_t max, uint32_t *flags);
+
+/* The same of one that is still cut, by the stacks of its process that were WHOLE. */
+size_t unwinder_complete_alike(struct unwinder *u, const struct whole_stacks *whole,
+                               struct frame *frames, size_t count, size_t max, uint32_t *flags);
 
 /*
  * The stack pointer at each frame that the last call of unwinder_unwind() wrote: the frame lies

@@ -197,6 +197,20 @@ static void *exec_from_thread(void *path)
 	return NULL;
 }
 
+// Spins under some 20 KB of stack.
+__attribute__((noinline)) static void spin_deep(int depth, int ms)
+{
+	char room[700];
+
+	memset(room, depth, sizeof(room));
+	__asm__ volatile("" : : "r"(room) : "memory");
+	if (depth)
+		spin_deep(depth - 1, ms);
+	else
+		spin_for(ms);
+	__asm__ volatile("" : : "r"(room) : "memory");
+}
+
 static int run_thread_exec(void)
 {
 	pthread_t thread;
@@ -214,6 +228,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(mode, "spin") == 0)
 		spin_for(number);
+	else if (strcmp(mode, "deep") == 0)
+		spin_deep(28, number);
 	else if (strcmp(mode, "threads") == 0)
 		return run_threads(number, 30);
 	else if (strcmp(mode, "crowd") == 0)

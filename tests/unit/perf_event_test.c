@@ -710,6 +710,36 @@ Test(perf_event, small_rings_hold_two_hundred_milliseconds_of_shorter_stacks)
 	cr_expect(eq(u32, perf_event_stack_bytes(64 << 10, 999, 3000, false), 3000), "as it was");
 }
 
+static uint64_t bytes_in_200_ms(const struct perf_event_plan *plan, uint64_t whole_bytes,
+                                uint64_t beside)
+{
+	return (plan->short_hz * (plan->short_bytes + beside) +
+	        plan->whole_hz * (whole_bytes + beside)) /
+	       5;
+}
+
+Test(perf_event, small_rings_hold_a_few_whole_stacks_beside_short_ones)
+{
+	for (size_t kb = 512; kb <= 4096; kb *= 2) {
+		struct perf_event_plan plan = perf_event_plan(kb << 10, 999, 32768, false, true);
+		cr_expect(eq(u32, plan.short_bytes,
+		             perf_event_stack_bytes(kb << 10, 999, 32768, false)));
+		cr_expect(ge(u32, plan.whole_hz, 39), "%zu KB", kb);
+		cr_expect(ge(u32, plan.short_hz + plan.whole_hz, 600), "%zu KB", kb);
+		cr_expect(le(u32, plan.short_hz + plan.whole_hz, 999), "%zu KB", kb);
+		cr_expect(le(u64, bytes_in_200_ms(&plan, 32768, 256), kb << 10), "%zu KB", kb);
+	}
+	struct perf_event_plan large = perf_event_plan(8 << 20, 999, 32768, false, true);
+	cr_expect(eq(u32, large.whole_hz, 0), "all of them are whole");
+	cr_expect(eq(u32, large.short_hz, 999));
+	struct perf_event_plan tiny = perf_event_plan(64 << 10, 999, 32768, false, true);
+	cr_expect(eq(u32, tiny.whole_hz, 0), "there is no room");
+	cr_expect(eq(u32, tiny.short_hz, 999));
+	struct perf_event_plan asked = perf_event_plan(512 << 10, 4999, 32768, true, false);
+	cr_expect(eq(u32, asked.short_hz + asked.whole_hz, 4999), "the rate was asked for");
+	cr_expect(gt(u32, asked.whole_hz, 0));
+}
+
 Test(perf_event, a_refusal_names_the_remedy)
 {
 	static const struct {

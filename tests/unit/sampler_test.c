@@ -25,6 +25,7 @@
 #define MS         UINT64_C(1000000)
 #define TASKS_MAX  2048
 #define NOBODY     65534
+#define DEEP       28 // frames of spin_deep()
 #define UNREADABLE "/tmp/bottleneck_unreadable"
 
 struct seen_thread {
@@ -50,7 +51,7 @@ static struct {
 	struct seen_thread threads[TASKS_MAX];
 	uint32_t process_count, thread_count, threads_ended;
 	uint64_t weight_ns[METRIC_COUNT];
-	uint64_t ticks, whole, made_ns, kernel_ns;
+	uint64_t ticks, whole, deep, made_ns, kernel_ns;
 	uint64_t mark_ns[MARK_FAULT + 1];
 	struct sampler_status status;
 	struct rusage usage;
@@ -130,6 +131,8 @@ static void see_stack(void *context, const struct stack *stack)
 		seen.made_ns += stack->weight_ns;
 	if (stack->count > 2 && !(stack->flags & STACK_TRUNCATED))
 		seen.whole += stack->samples;
+	if (stack->count > DEEP && !(stack->flags & STACK_TRUNCATED))
+		seen.deep += stack->samples;
 }
 
 static void see(void *context, const struct sampled *what)
@@ -556,6 +559,35 @@ Test(sampler, a_user_without_rights_gets_exact_times_and_the_remedy)
 	          seen.status.rung_reason);
 	cr_expect(strstr(seen.status.rung_remedy, "sysctl kernel.perf_event_paranoid=1") != NULL,
 	          "%s", seen.status.rung_remedy);
+}
+
+static double deep_share(void)
+{
+	return ratio(seen.deep, seen.ticks);
+}
+
+static bool is_deep_at_a_lower_rate(void)
+{
+	return has_all_cpu_time() && rate_share() > 0.5 && rate_share() < 0.75 &&
+	       deep_share() > 0.9;
+}
+
+Test(sampler, small_rings_hold_few_whole_stacks_and_all_callers_are_shown)
+{
+	struct rlimit none = { 0 };
+
+	if (getuid() != 0 || read_paranoid() != 2)
+		cr_skip("needs root to stop being root, and kernel.perf_event_paranoid at 2");
+	cr_assert(eq(int, setrlimit(RLIMIT_MEMLOCK, &none), 0));
+	drop_privileges();
+	record_drawn(is_deep_at_a_lower_rate, SAMPLER_CHILD, "deep", "1000");
+	if (!strstr(seen.status.rung_note, " of stack are copied at "))
+		cr_skip("others of the same user have memory for rings: %s", seen.status.rung_note);
+	expect_accounts_to_balance();
+	expect_nothing_lost();
+	cr_expect(has_all_cpu_time(), "%f", cpu_share());
+	cr_expect(rate_share() > 0.5 && rate_share() < 0.75, "%f", rate_share());
+	cr_expect(gt(dbl, deep_share(), 0.9));
 }
 
 static void copy_unreadable(void)

@@ -250,6 +250,31 @@ Test(unwinder, a_cut_stack_is_completed_by_the_last_whole_one)
 	last_stack_fini(&last);
 }
 
+Test(unwinder, a_cut_stack_is_completed_by_another_that_was_whole)
+{
+	uint32_t flags;
+	struct whole_stacks kept = { 0 };
+	cleanup(scene_stack) struct scene_stack *scene = scene_of("scene", "deep", "300");
+	cleanup(unwinder) struct unwinder *u = unwinder_new(scene->modules, UNWIND_BY_TABLE, NULL);
+
+	cr_assert(scene != NULL);
+	size_t whole = unwinder_unwind(u, scene->space, &scene->sample, 0, frames, STACK_MAX_FRAMES,
+	                               &flags);
+	whole_stacks_keep(&kept, frames, unwinder_stack_pointers(u), whole, 100);
+	uint64_t outermost = unwinder_stack_pointers(u)[whole - 1];
+
+	struct event_sample cut = scene->sample;
+	cut.stack_bytes = 2048;
+	size_t count = unwinder_unwind(u, scene->space, &cut, 0, frames, STACK_MAX_FRAMES, &flags);
+	cr_expect(eq(u32, flags, STACK_TRUNCATED));
+	count = unwinder_complete_alike(u, &kept, frames, count, STACK_MAX_FRAMES, &flags);
+	cr_expect(eq(u32, flags, STACK_JOINED));
+	expect_frames(scene, count, "completed");
+	cr_expect(eq(u64, unwinder_stack_pointers(u)[count - 1], outermost));
+	cr_expect(eq(u64, unwinder_stats(u)->truncated, 0));
+	whole_stacks_fini(&kept);
+}
+
 Test(unwinder, what_changed_before_it_could_be_joined_is_not_believed)
 {
 	cleanup(scene_stack) struct scene_stack *scene = scene_of("scene", "deep", "500");
