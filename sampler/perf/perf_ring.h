@@ -56,6 +56,7 @@ struct perf_rings {
 	size_t count;
 	struct perf_ring *given; /* whose record is out; NULL if none is */
 	uint32_t given_bytes;
+	uint32_t passed;      /* records so far */
 	bool given_kept;      /* it is one of those that are kept */
 	bool small;           /* the caller's: 200 ms of records fit in, no more */
 	pthread_mutex_t lock; /* of all of this, while a function below runs; zeroed is unlocked */

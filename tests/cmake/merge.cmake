@@ -95,3 +95,7 @@ target_link_libraries(slices PRIVATE flags merge)
 # As many ranks as one likes: ranks COUNT DIRECTORY writes their profiles.
 add_executable(ranks bench/ranks.c)
 target_link_libraries(ranks PRIVATE flags merge)
+
+# What a sample costs the collector: samples -- COMMAND prints it.
+add_executable(samples EXCLUDE_FROM_ALL bench/samples.c)
+target_link_libraries(samples PRIVATE flags merge sampler)
