@@ -33,6 +33,8 @@
 #define TIMED_EVENTS       16  // one in so many is timed
 #define EAGER_FREQUENCY    249 // each sample interrupts what runs a second time, for the collector
 
+#define LATE_NS            (2 * NS_PER_SEC) // what has waited so long shows that the rest is too much
+
 #define GIVE_WAY_PART      4 // what takes less than that part of all else does not help
 
 struct sampler {
@@ -53,6 +55,8 @@ struct sampler {
 	uint64_t agents_due_ns;
 	struct thinning thinning;
 	uint32_t untimed; // events so far
+	uint64_t late_ns; // when the rate gave way to lateness last
+	bool ends;        // all that comes is late
 
 	struct {
 		uint64_t since_ns, cpu_ns, events, lost;
@@ -323,6 +327,19 @@ static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, ui
 		s->status.over_percent = s->budget.cost;
 }
 
+// Records that a collector finds no CPU for wait in memory, of which there is so much: then there
+// is no end of the current work, after which the house would be kept.
+static void see_lateness(struct sampler *s, const struct event *event)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (s->ends || now_ns < event->time_ns + LATE_NS || now_ns < s->late_ns + NS_PER_SEC)
+		return;
+	s->late_ns = now_ns;
+	lower_frequency(s, now_ns, s->source->facts.frequency_hz / 2,
+	                "bottleneck got too little of a CPU: samples had waited for 2 s");
+}
+
 static void keep_house(struct sampler *s, uint64_t now_ns)
 {
 	uint64_t wall = now_ns - s->window.since_ns;
@@ -429,6 +446,8 @@ static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 
 	if (!event)
 		return false;
+	if (timed)
+		see_lateness(s, event);
 	bool tick = is_tick(event);
 	bool wait = event->type == RECORD_SAMPLE && event->sample.kind == SAMPLE_SWITCH;
 	uint64_t taken = stopwatch(timed);
@@ -542,6 +561,7 @@ int sampler_finish(struct sampler *s, struct error *err)
 	if (!s->source)
 		return 0;
 	uint64_t now = clock_now_ns();
+	s->ends = true;
 	int result = handle_until(s, now, err);
 
 	s->finishing = true;
