@@ -60,7 +60,7 @@ struct source_facts {
 	bool switches_estimated; /* they are laid so that exact totals come true (rungs 3 and 4) */
 	bool switch_samples;     /* SAMPLE_SWITCH */
 	uint32_t frequency_hz;   /* the rate in force */
-	bool short_stacks;       /* most samples hold little of their stack, and few all of it */
+	bool short_stacks;       /* samples may hold little of their stack, and few all of it */
 	char note[192]; /* something to tell the user ("rings are only 256 KB: ..."), or "" */
 };
 

@@ -662,7 +662,8 @@ static struct source *open_rings(const struct source_request *request, size_t li
 			// In user mode only, the event opens but never counts a switch.
 			.switch_samples = request->off_cpu && kernel,
 			.frequency_hz = request->frequency_hz + s->plan.whole_hz,
-			.short_stacks = s->plan.whole_hz != 0,
+			.short_stacks = s->plan.whole_hz ||
+			                (s->queues && request->fewer_stack_bytes),
 		},
 	};
 	if (kernel && request->off_cpu && !perf_wakeup_find(&s->wakeup))
@@ -680,6 +681,7 @@ static struct source *open_rings(const struct source_request *request, size_t li
 		return NULL;
 	}
 	s->rings.small = s->is_limited || s->queues;
+	s->rings.short_bytes = request->fewer_stack_bytes ? request->stack_bytes : 0;
 	if (!s->base.facts.switch_samples || !map_switch_rings(s))
 		drop_switch_events(s);
 	if (!s->wakeup.id || !map_wakeup_rings(s))

@@ -285,3 +285,27 @@ size_t perf_record_shorten(const struct perf_format *format, uint8_t *bytes)
 	memcpy(bytes, &header, sizeof(header));
 	return header.size;
 }
+
+size_t perf_record_cut(const struct perf_format *format, uint8_t *bytes, size_t there, size_t size,
+                       uint64_t used, uint64_t most)
+{
+	struct perf_event_header header;
+	uint64_t room;
+
+	memcpy(&header, bytes, sizeof(header));
+	if (format->wakeup || header.type != PERF_RECORD_SAMPLE || header.size != size ||
+	    there > size || there < SAMPLE_TIME_OFFSET + 16)
+		return 0;
+	uint8_t *stack = find_stack(format, bytes, there);
+	size_t before = stack ? (size_t)(stack - bytes) : there;
+	if (there - before < sizeof(room) + most + sizeof(used))
+		return 0;
+	memcpy(&room, stack, sizeof(room));
+	if (room != size - before - sizeof(room) - sizeof(used) || used > room || used <= most)
+		return 0;
+	memcpy(stack, &most, sizeof(most));
+	memcpy(stack + sizeof(room) + most, &most, sizeof(most));
+	header.size = (uint16_t)(before + sizeof(room) + most + sizeof(used));
+	memcpy(bytes, &header, sizeof(header));
+	return header.size;
+}

@@ -53,5 +53,13 @@ enum perf_verdict perf_record_decode(const struct perf_format *format, const voi
  */
 size_t perf_record_shorten(const struct perf_format *format, uint8_t *bytes);
 
+/*
+ * The same of a sample of SIZE bytes of which the first THERE are at BYTES, and the last 8 say that
+ * USED bytes of its stack are there: of these MOST are kept. 0: that cannot be; nothing has
+ * changed.
+ */
+size_t perf_record_cut(const struct perf_format *format, uint8_t *bytes, size_t there, size_t size,
+                       uint64_t used, uint64_t most);
+
 /* Where in the record its time is, from its start; 0 if it is too short to have one. */
 size_t perf_record_time_offset(const struct perf_event_header *header);

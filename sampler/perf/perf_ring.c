@@ -4,13 +4,18 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define KEPT_MAX    ((size_t)64 << 20) // of all rings
 #define PIECE_BYTES ((size_t)128 << 10)
-#define TURN_BYTES  ((size_t)128 << 10) // of a small ring that are kept without letting others on
+#define TURN_BYTES  ((size_t)64 << 10) // of a small ring that are kept without letting others on
+
+#define CUT_FROM    ((size_t)256 << 10) // bytes that are kept of a ring: its samples are cut
+#define CUT_ALL_BUT 16                  // one in so many
+#define CUT_THERE   (CUT_STACK + 2048)  // bytes of a sample that are needed for that
 
 struct perf_kept {
 	struct perf_kept *next;
@@ -153,56 +158,111 @@ static int give_back(struct perf_rings *set, struct error *err)
 	return peek_time(ring, err);
 }
 
-// Room behind what is kept, for a record of SIZE bytes; NULL if too much is kept already.
-static struct perf_kept *make_room(struct perf_ring *ring, size_t size, size_t most)
+// The sample at tail, which is copied to RECORD, without most of its stack. 0: as it is.
+static size_t cut_sample(struct perf_ring *ring, const struct perf_event_header *header,
+                         uint8_t *record, uint32_t short_bytes)
 {
-	struct perf_kept *last = ring->kept_last;
+	size_t size = header->size;
+	uint64_t used;
 
-	if (ring->kept_added - __atomic_load_n(&ring->kept_taken, __ATOMIC_RELAXED) >= most)
-		return NULL;
-	if (last && PIECE_BYTES - last->to >= size)
-		return last;
-	struct perf_kept *piece = malloc(sizeof(*piece));
+	// What holds more is there to be whole.
+	if (!short_bytes || header->type != PERF_RECORD_SAMPLE || size < CUT_THERE ||
+	    size > short_bytes + CUT_THERE - CUT_STACK || ring->cut++ % CUT_ALL_BUT == 0)
+		return 0;
+	copy_out(ring, ring->tail, record, CUT_THERE);
+	copy_out(ring, ring->tail + size - sizeof(used), &used, sizeof(used));
+	return perf_record_cut(&ring->format, record, CUT_THERE, size, used, CUT_STACK);
+}
+
+// What is damaged stays: it is told when its turn comes. SHORT_BYTES: see struct perf_rings; 0: it
+// is not cut.
+static bool keep_record(struct perf_ring *ring, struct perf_kept *piece, uint32_t short_bytes)
+{
+	struct perf_event_header header;
+	uint64_t time_ns;
+
+	if (!read_header(ring, &header) || !perf_record_time_offset(&header) ||
+	    PIECE_BYTES - piece->to < header.size)
+		return false;
+	uint8_t *record = piece->bytes + piece->to;
+	size_t size = cut_sample(ring, &header, record, short_bytes);
+	if (!size) {
+		copy_out(ring, ring->tail, record, header.size);
+		memcpy(record, &header, sizeof(header)); // whatever has become of it
+		size = perf_record_shorten(&ring->format, record);
+	}
+	memcpy(&time_ns, record + perf_record_time_offset(&header), sizeof(time_ns));
+	if (time_ns == UINT64_MAX)
+		return false;
+	piece->to += size;
+	ring->tail += header.size;
+	return true;
+}
+
+static size_t kept_bytes(const struct perf_ring *ring)
+{
+	return __atomic_load_n(&ring->kept_added, __ATOMIC_RELAXED) -
+	       __atomic_load_n(&ring->kept_taken, __ATOMIC_RELAXED);
+}
+
+/*
+ * A piece of what is in RING, of TURN bytes or a little more, and what the ring will be once
+ * it is kept. NULL if there is nothing to keep or no room. Without the lock: others may make the
+ * same, and keep it first. Then it is of no use, and may hold anything.
+ */
+static struct perf_kept *make_piece(const struct perf_ring *ring, size_t most, size_t turn,
+                                    uint32_t short_bytes, struct perf_ring *then)
+{
+	size_t kept = kept_bytes(ring);
+
+	*then = (struct perf_ring){
+		.page = ring->page, .data = ring->data, .mask = ring->mask, .format = ring->format
+	};
+	then->cut = __atomic_load_n(&ring->cut, __ATOMIC_RELAXED);
+	then->tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+	then->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	struct perf_kept *piece =
+		kept < most && then->tail != then->head ? malloc(sizeof(*piece)) : NULL;
 	if (!piece)
 		return NULL;
 	piece->next = NULL;
 	piece->to = 0;
-	ring->kept_last = piece;
-	__atomic_store_n(last ? &last->next : &ring->kept_first, piece, __ATOMIC_RELEASE);
-	return piece;
+	while (then->tail != then->head && piece->to < turn &&
+	       keep_record(then, piece, kept > CUT_FROM ? short_bytes : 0))
+		;
+	if (!piece->to) {
+		free(piece);
+		return NULL;
+	}
+	struct perf_kept *shrunk = realloc(piece, offsetof(struct perf_kept, bytes) + piece->to);
+	return shrunk ? shrunk : piece;
 }
 
-// What is damaged stays: it is told when its turn comes.
-static bool keep_record(struct perf_ring *ring, size_t most)
+// With the lock. False if another one was first; PIECE is still the caller's then.
+static bool add_piece(struct perf_ring *ring, struct perf_kept *piece, uint64_t from,
+                      const struct perf_ring *then)
 {
-	struct perf_event_header header;
-	uint64_t time_ns;
-	struct perf_kept *piece;
-
-	if (!read_header(ring, &header) || !perf_record_time_offset(&header) ||
-	    !(piece = make_room(ring, header.size, most)))
+	if (ring->tail != from)
 		return false;
-	uint8_t *record = piece->bytes + piece->to;
-	copy_out(ring, ring->tail, record, header.size);
-	memcpy(&time_ns, record + perf_record_time_offset(&header), sizeof(time_ns));
-	if (time_ns == UINT64_MAX)
-		return false;
-	size_t size = perf_record_shorten(&ring->format, record);
-	__atomic_store_n(&piece->to, piece->to + size, __ATOMIC_RELEASE);
-	ring->kept_added += size;
-	ring->tail += header.size;
-	__atomic_store_n(&ring->page->data_tail, ring->tail, __ATOMIC_RELEASE);
+	struct perf_kept *last = ring->kept_last;
+	ring->kept_last = piece;
+	__atomic_store_n(&ring->kept_added, ring->kept_added + piece->to, __ATOMIC_RELAXED);
+	__atomic_store_n(&ring->cut, then->cut, __ATOMIC_RELAXED);
+	ring->head = then->head;
+	__atomic_store_n(&ring->tail, then->tail, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->page->data_tail, then->tail, __ATOMIC_RELEASE);
+	__atomic_store_n(last ? &last->next : &ring->kept_first, piece, __ATOMIC_RELEASE);
 	return true;
 }
 
-// All that is in it, or what TURN allows.
-static void keep_records(struct perf_ring *ring, size_t most, size_t turn)
+// All that is in it.
+static void keep_records(struct perf_ring *ring, size_t most)
 {
-	uint64_t until = ring->tail + turn;
+	struct perf_ring then;
+	struct perf_kept *piece;
 
-	ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-	while (ring->tail != ring->head && ring->tail < until && keep_record(ring, most))
-		;
+	while ((piece = make_piece(ring, most, PIECE_BYTES, 0, &then)))
+		add_piece(ring, piece, ring->tail, &then);
 }
 
 // No record of it is out. What samples of switches and wakeups may cost is what their rings hold.
@@ -212,7 +272,7 @@ static void relieve(struct perf_ring *ring, size_t most)
 
 	if (head - ring->tail <= ring->mask / 2 || ring->format.switches || ring->format.wakeup)
 		return;
-	keep_records(ring, most, SIZE_MAX);
+	keep_records(ring, most);
 	const uint8_t *kept = kept_record(ring);
 	if (kept)
 		peek_kept(ring, kept);
@@ -225,27 +285,43 @@ static void relieve_all(struct perf_rings *set)
 			relieve(&set->rings[i], KEPT_MAX / set->count);
 }
 
+// One turn. The lock is held for a moment only: who has it may have to wait for a CPU with it.
+static void keep_small(struct perf_rings *set, struct perf_ring *ring)
+{
+	uint64_t from = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);
+	struct perf_ring then;
+	struct perf_kept *piece =
+		make_piece(ring, KEPT_MAX / set->count, TURN_BYTES, set->short_bytes, &then);
+
+	if (!piece)
+		return;
+	pthread_mutex_lock(&set->lock);
+	bool added = add_piece(ring, piece, from, &then);
+	pthread_mutex_unlock(&set->lock);
+	if (!added)
+		free(piece);
+}
+
 static void relieve_small(struct perf_rings *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		struct perf_ring *ring = &set->rings[i];
 		uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-		if (head - ring->tail > ring->mask / 4 && !ring->format.switches &&
-		    !ring->format.wakeup)
-			keep_records(ring, KEPT_MAX / set->count, TURN_BYTES);
+		uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
+		if (head - tail > ring->mask / 4 && !ring->format.switches && !ring->format.wakeup)
+			keep_small(set, ring);
 	}
 }
 
 void perf_rings_relieve(struct perf_rings *set)
 {
-	if (!set->small) {
-		pthread_mutex_lock(&set->lock);
-		relieve_all(set);
-		pthread_mutex_unlock(&set->lock);
-	} else if (pthread_mutex_trylock(&set->lock) == 0) { // else another one does it
+	if (set->small) {
 		relieve_small(set);
-		pthread_mutex_unlock(&set->lock);
+		return;
 	}
+	pthread_mutex_lock(&set->lock);
+	relieve_all(set);
+	pthread_mutex_unlock(&set->lock);
 }
 
 static struct perf_ring *oldest(const struct perf_rings *set)
@@ -301,8 +377,7 @@ static const struct perf_event_header *next(struct perf_rings *set, uint64_t unt
 	return (const struct perf_event_header *)(const void *)record;
 }
 
-// The time of the oldest record of a small ring. What is in the ring is kept first; where something
-// is kept, the lock is not asked for.
+// The time of the oldest record of a small ring. What is in the ring is kept first.
 static int peek_small(struct perf_rings *set, struct perf_ring *ring, struct error *err)
 {
 	const uint8_t *kept = kept_record(ring);
@@ -310,13 +385,16 @@ static int peek_small(struct perf_rings *set, struct perf_ring *ring, struct err
 
 	ring->next_ns = UINT64_MAX;
 	if (!kept && __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE) !=
-	                     __atomic_load_n(&ring->page->data_tail, __ATOMIC_RELAXED)) {
-		pthread_mutex_lock(&set->lock);
-		keep_records(ring, KEPT_MAX / set->count, TURN_BYTES);
+	                     __atomic_load_n(&ring->tail, __ATOMIC_RELAXED)) {
+		keep_small(set, ring);
 		kept = kept_record(ring);
-		if (!kept)
+		if (!kept) { // it is damaged, or there is no memory
+			pthread_mutex_lock(&set->lock);
+			ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 			result = peek_time(ring, err);
-		pthread_mutex_unlock(&set->lock);
+			pthread_mutex_unlock(&set->lock);
+			kept = kept_record(ring);
+		}
 		if (!kept && result == 0 && ring->next_ns != UINT64_MAX)
 			result = error_set(err, ENOMEM, "could not keep a record of the kernel");
 	}

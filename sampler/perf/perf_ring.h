@@ -14,7 +14,8 @@
  * passing; perf_rings_relieve() does it for a reader that is kept from reading.
  *
  * Who waits for a CPU may do so with a lock and with a record. Of small rings all records are kept
- * therefore, and what is kept is read without the lock.
+ * therefore, and what is kept is read without the lock. While much is kept, most of its samples are
+ * cut to CUT_STACK bytes of stack: those that are not show what called these.
  *
  * The rings are the caller's, who maps and unmaps them. One thread at a time reads, while the
  * kernel writes and another thread may relieve.
@@ -31,6 +32,7 @@
 
 struct error;
 
+#define CUT_STACK             4096
 #define PERF_RECORD_MAX_BYTES 65536 /* perf_event_header.size has 16 bits */
 
 struct perf_kept; /* a piece of memory with records */
@@ -44,11 +46,12 @@ struct perf_ring {
 	uint64_t next_ns; /* time of the record at tail; UINT64_MAX if there is none */
 	struct perf_format format;
 
-	/* Records that were taken out of the ring, older than those that are in it: one thread at
-	   a time adds to the last piece, under the lock, while the reader takes from the first. */
+	/* Records that were taken out of the ring, older than those that are in it: pieces are
+	   added under the lock, while the reader takes from the first. */
 	struct perf_kept *kept_first, *kept_last; /* owned; NULL: none has been kept yet */
 	size_t kept_from;                         /* in the first */
 	size_t kept_added, kept_taken;            /* bytes so far */
+	uint32_t cut;                             /* samples so far that could be */
 };
 
 struct perf_rings {
@@ -59,6 +62,7 @@ struct perf_rings {
 	uint32_t passed;      /* records so far */
 	bool given_kept;      /* it is one of those that are kept */
 	bool small;           /* the caller's: 200 ms of records fit in, no more */
+	uint32_t short_bytes; /* the caller's: of stack, in samples that may be cut; 0: none may */
 	pthread_mutex_t lock; /* of all of this, while a function below runs; zeroed is unlocked */
 	_Alignas(uint64_t) uint8_t wrapped[PERF_RECORD_MAX_BYTES]; /* as records are in a ring */
 };

@@ -26,18 +26,32 @@ static bool begins_alike(const struct last_stack *l, const struct frame *frames,
 	return true;
 }
 
+static uint64_t key_of(const struct frame *frames, const uint64_t *sps, size_t count)
+{
+	uint64_t key = count;
+
+	for (size_t i = 1; i < count; i++)
+		key = (key ^ frames[i].address ^ (sps[i] - sps[1]) << 32) * 0x9e3779b97f4a7c15;
+	return key;
+}
+
 void whole_stacks_keep(struct whole_stacks *w, const struct frame *frames, const uint64_t *sps,
                        size_t count, uint64_t time_ns)
 {
 	if (!w->stacks && !(w->stacks = calloc(WHOLE_STACKS, sizeof(*w->stacks))))
 		return;
+	uint64_t key = key_of(frames, sps, count);
 	for (size_t i = 0; i < WHOLE_STACKS; i++)
-		if (w->stacks[i].count == count && begins_alike(&w->stacks[i], frames, sps, count))
+		if (w->keys[i] == key && w->stacks[i].count == count &&
+		    begins_alike(&w->stacks[i], frames, sps, count))
 			return;
 	struct last_stack *place = &w->stacks[w->next];
 	place->count = 0;
 	last_stack_keep(place, frames, sps, count, time_ns);
-	w->next = place->count ? (w->next + 1) % WHOLE_STACKS : w->next;
+	if (!place->count)
+		return;
+	w->keys[w->next] = key;
+	w->next = (w->next + 1) % WHOLE_STACKS;
 }
 
 const struct last_stack *whole_stacks_find(const struct whole_stacks *w, const struct frame *frames,

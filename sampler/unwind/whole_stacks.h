@@ -21,8 +21,9 @@
 
 /* Zeroed when empty. */
 struct whole_stacks {
-	struct last_stack *stacks; /* WHOLE_STACKS of them; NULL: there has been none */
-	uint32_t next;             /* the place of the next one */
+	struct last_stack *stacks;   /* WHOLE_STACKS of them; NULL: there has been none */
+	uint32_t next;               /* the place of the next one */
+	uint64_t keys[WHOLE_STACKS]; /* of each: the same only of the same ones, as a rule */
 };
 
 void whole_stacks_fini(struct whole_stacks *w);

@@ -655,6 +655,33 @@ Test(perf_record, a_sample_without_the_room_that_its_stack_did_not_need_is_the_s
 	}
 }
 
+Test(perf_record, a_sample_is_cut_to_less_of_its_stack)
+{
+	const struct perf_format format = { .kernel = true };
+	static const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
+	struct maker m;
+	struct event e;
+
+	make_sample(&m, 1, 500, chain, 2, 4096, 3000);
+	size_t size = m.size;
+	cr_expect(eq(sz, perf_record_cut(&format, m.bytes, 1200, size, 3000, 1024), 0),
+	          "so much is not there");
+	cr_expect(eq(sz, perf_record_cut(&format, m.bytes, 2048, size, 5000, 1024), 0),
+	          "more than there is room for");
+	cr_expect(eq(sz, perf_record_cut(&format, m.bytes, 2048, size, 1024, 1024), 0),
+	          "there is nothing to be cut");
+	cr_expect(eq(sz, perf_record_cut(&format, m.bytes, 2048, size - 8, 3000, 1024), 0));
+	cr_expect(eq(sz, m.size, size), "as it was");
+	size_t cut = perf_record_cut(&format, m.bytes, 2048, size, 3000, 1024);
+	cr_assert(eq(sz, cut, size - 4096 + 1024));
+	m.size = cut;
+	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
+	cr_expect(eq(u32, e.sample.stack_bytes, 1024));
+	cr_expect(eq(u32, e.sample.kernel_count, 1));
+	cr_expect(eq(u64, e.sample.regs[DWARF_RSP], 107));
+	cr_expect(eq(u64, e.time_ns, 500));
+}
+
 Test(perf_record, of_a_sample_that_does_not_hold_together_nothing_is_dropped)
 {
 	struct perf_format format = { .kernel = true };
