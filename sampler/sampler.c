@@ -54,9 +54,9 @@ struct sampler {
 	struct budget budget;
 	uint64_t agents_due_ns;
 	struct thinning thinning;
-	uint32_t untimed; // events so far
-	uint64_t late_ns; // when the rate gave way to lateness last
-	bool ends;        // all that comes is late
+	uint32_t untimed;             // events so far
+	uint64_t late_ns, late_by_ns; // when an event was last found to be late, and by what
+	bool ends;                    // all that comes is late
 
 	struct {
 		uint64_t since_ns, cpu_ns, events, lost;
@@ -331,13 +331,17 @@ static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, ui
 // is no end of the current work, after which the house would be kept.
 static void see_lateness(struct sampler *s, const struct event *event)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t now_ns = clock_now_ns(), late_ns = now_ns - event->time_ns;
 
 	if (s->ends || now_ns < event->time_ns + LATE_NS || now_ns < s->late_ns + NS_PER_SEC)
 		return;
+	// Then it is enough: what waits goes on to be late until it is done.
+	bool falls = now_ns < s->late_ns + 2 * NS_PER_SEC && late_ns < s->late_by_ns;
 	s->late_ns = now_ns;
-	lower_frequency(s, now_ns, s->source->facts.frequency_hz / 2,
-	                "bottleneck got too little of a CPU: samples had waited for 2 s");
+	s->late_by_ns = late_ns;
+	if (!falls)
+		lower_frequency(s, now_ns, s->source->facts.frequency_hz / 2,
+		                "bottleneck got too little of a CPU: samples had waited for 2 s");
 }
 
 static void keep_house(struct sampler *s, uint64_t now_ns)
