@@ -27,15 +27,22 @@ static void *keep(void *context)
 	priority_ask(&priority);
 	priority_urgent(&priority);
 	pthread_mutex_lock(&k->lock);
+	bool first = k->begun++ == 0;
 	while (!k->stop) {
 		struct timespec until = after(PERIOD_NS);
-		pthread_cond_timedwait(&k->wake, &k->lock, &until);
+		if (first || k->behind)
+			pthread_cond_timedwait(&k->wake, &k->lock, &until);
+		else
+			pthread_cond_wait(&k->wake, &k->lock);
 		if (k->stop)
 			break;
 		// Not with the lock: one that waits for a CPU must not keep the others.
 		pthread_mutex_unlock(&k->lock);
-		perf_rings_relieve(k->rings);
+		bool behind = perf_rings_relieve(k->rings);
 		pthread_mutex_lock(&k->lock);
+		if (behind && !k->behind)
+			pthread_cond_broadcast(&k->wake);
+		k->behind = behind;
 	}
 	pthread_mutex_unlock(&k->lock);
 	return NULL;
@@ -58,7 +65,8 @@ void perf_keeper_start(struct perf_keeper *k, struct perf_rings *rings)
 	pthread_condattr_t monotonic;
 
 	k->rings = rings;
-	k->stop = false;
+	k->stop = k->behind = false;
+	k->begun = 0;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -11,7 +11,8 @@
  *
  * One that may not have a real-time priority gets no more of a CPU than each of the five hundred:
  * 4 ms a second of two CPUs, and after a turn that was too long none for half a second. So there
- * are several of them for small rings.
+ * are several of them for small rings, of which all but one sleep while the
+ * reader is in time.
  */
 #pragma once
 
@@ -27,6 +28,8 @@ struct perf_keeper {
 	struct perf_rings *rings;
 	pthread_t threads[PERF_KEEPERS];
 	unsigned count; /* of them, that run */
+	unsigned begun; /* that have begun: under LOCK */
+	bool behind;    /* the reader is: under LOCK */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stop; /* under LOCK */

@@ -313,15 +313,24 @@ static void relieve_small(struct perf_rings *set)
 	}
 }
 
-void perf_rings_relieve(struct perf_rings *set)
+static bool has_kept(const struct perf_rings *set)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (kept_bytes(&set->rings[i]))
+			return true;
+	return false;
+}
+
+bool perf_rings_relieve(struct perf_rings *set)
 {
 	if (set->small) {
 		relieve_small(set);
-		return;
+		return has_kept(set);
 	}
 	pthread_mutex_lock(&set->lock);
 	relieve_all(set);
 	pthread_mutex_unlock(&set->lock);
+	return has_kept(set);
 }
 
 static struct perf_ring *oldest(const struct perf_rings *set)

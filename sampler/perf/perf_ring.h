@@ -84,6 +84,6 @@ const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t
 
 /*
  * Keeps the records of rings that are half full, or of small ones a quarter, except where one of
- * the ring is out. From any thread.
+ * the ring is out. From any thread. Returns whether anything is kept: the reader is behind.
  */
-void perf_rings_relieve(struct perf_rings *set);
+bool perf_rings_relieve(struct perf_rings *set);
