@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/agent/op_source.h"
+#include "sampler/backlog.h"
 #include "sampler/budget.h"
 #include "sampler/event/source.h"
 #include "sampler/ladder.h"
@@ -33,8 +34,6 @@
 #define TIMED_EVENTS       16  // one in so many is timed
 #define EAGER_FREQUENCY    249 // each sample interrupts what runs a second time, for the collector
 
-#define LATE_NS            (2 * NS_PER_SEC) // what has waited so long shows that the rest is too much
-
 #define GIVE_WAY_PART      4 // what takes less than that part of all else does not help
 
 struct sampler {
@@ -54,9 +53,9 @@ struct sampler {
 	struct budget budget;
 	uint64_t agents_due_ns;
 	struct thinning thinning;
-	uint32_t untimed;             // events so far
-	uint64_t late_ns, late_by_ns; // when an event was last found to be late, and by what
-	bool ends;                    // all that comes is late
+	uint32_t untimed; // events so far
+	struct backlog backlog;
+	bool ends; // nothing more will come
 
 	struct {
 		uint64_t since_ns, cpu_ns, events, lost;
@@ -327,21 +326,18 @@ static void keep_budget(struct sampler *s, uint64_t now_ns, uint64_t wall_ns, ui
 		s->status.over_percent = s->budget.cost;
 }
 
-// Records that a collector finds no CPU for wait in memory, of which there is so much: then there
-// is no end of the current work, after which the house would be kept.
-static void see_lateness(struct sampler *s, const struct event *event)
+// A collector that finds no CPU works on what waits without an end, after which the house would be
+// kept.
+static void see_backlog(struct sampler *s)
 {
-	uint64_t now_ns = clock_now_ns(), late_ns = now_ns - event->time_ns;
+	const struct source *source = s->source;
 
-	if (s->ends || now_ns < event->time_ns + LATE_NS || now_ns < s->late_ns + NS_PER_SEC)
+	if (s->ends || !source->ops->backlog)
 		return;
-	// Then it is enough: what waits goes on to be late until it is done.
-	bool falls = now_ns < s->late_ns + 2 * NS_PER_SEC && late_ns < s->late_by_ns;
-	s->late_ns = now_ns;
-	s->late_by_ns = late_ns;
-	if (!falls)
-		lower_frequency(s, now_ns, s->source->facts.frequency_hz / 2,
-		                "bottleneck got too little of a CPU: samples had waited for 2 s");
+	uint64_t now_ns = clock_now_ns();
+	if (backlog_grows(&s->backlog, source->ops->backlog(source), now_ns))
+		lower_frequency(s, now_ns, source->facts.frequency_hz / 2,
+		                "bottleneck got too little of a CPU for all samples");
 }
 
 static void keep_house(struct sampler *s, uint64_t now_ns)
@@ -451,7 +447,7 @@ static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 	if (!event)
 		return false;
 	if (timed)
-		see_lateness(s, event);
+		see_backlog(s);
 	bool tick = is_tick(event);
 	bool wait = event->type == RECORD_SAMPLE && event->sample.kind == SAMPLE_SWITCH;
 	uint64_t taken = stopwatch(timed);

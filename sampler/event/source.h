@@ -99,6 +99,9 @@ struct source_ops {
 	/* At most so many SAMPLE_SWITCH a second from now on; NULL: there are none. */
 	void (*limit_switches)(struct source *s, uint32_t per_second);
 
+	/* How full the memory is in which records wait that the kernel's rings have no room for, 0
+	   to 1; NULL: there is none. */
+	double (*backlog)(const struct source *s);
 	/* Threads for which the agent had no ring, or not at once; NULL: there are none. */
 	uint64_t (*unseen_threads)(const struct source *s);
 

@@ -926,6 +926,11 @@ static uint64_t count_lost(struct source *source, bool exact)
 	return lost > s->lost ? lost : s->lost;
 }
 
+static double backlog(const struct source *source)
+{
+	return perf_rings_kept(&((const struct perf_source *)source)->rings);
+}
+
 static void limit_switches(struct source *source, uint32_t per_second)
 {
 	struct perf_source *s = (struct perf_source *)source;
@@ -940,7 +945,7 @@ static void limit_switches(struct source *source, uint32_t per_second)
 	{                                                                                          \
 		.rung = (rung_), .open = (open_), .close = close_source, .fd = source_fd,          \
 		.next = next_event, .lost = count_lost, .limit_switches = limit_switches,          \
-		.finish = finish_source,                                                           \
+		.backlog = backlog, .finish = finish_source,                                       \
 	}
 
 const struct source_ops perf_kernel_source = PERF_SOURCE(RUNG_PERF_KERNEL, open_kernel);

@@ -321,6 +321,16 @@ static bool has_kept(const struct perf_rings *set)
 	return false;
 }
 
+double perf_rings_kept(const struct perf_rings *set)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < set->count; i++)
+		if (kept_bytes(&set->rings[i]) > most)
+			most = kept_bytes(&set->rings[i]);
+	return (double)most * (double)set->count / (double)KEPT_MAX;
+}
+
 bool perf_rings_relieve(struct perf_rings *set)
 {
 	if (set->small) {

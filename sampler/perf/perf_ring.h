@@ -87,3 +87,6 @@ const struct perf_event_header *perf_rings_next(struct perf_rings *set, uint64_t
  * the ring is out. From any thread. Returns whether anything is kept: the reader is behind.
  */
 bool perf_rings_relieve(struct perf_rings *set);
+
+/* How full the memory is for what is kept of the fullest ring, 0 to 1. */
+double perf_rings_kept(const struct perf_rings *set);

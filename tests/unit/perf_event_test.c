@@ -540,12 +540,14 @@ Test(perf_ring, small_rings_are_read_in_order_and_emptied_while_a_record_is_out)
 		ring_put(&t.fake[0], 5 + i, 40 + i, 40);
 	perf_rings_relieve(&t.set);
 	cr_expect(eq(u64, t.fake[0].page->data_tail, t.fake[0].head), "a record of it is out");
+	cr_expect(perf_rings_kept(&t.set) > 0 && perf_rings_kept(&t.set) < 0.01);
 	cr_expect(eq(u32, next_tid(&t, 100), 2));
 	cr_expect(eq(u32, next_tid(&t, 100), 3));
 	for (uint32_t i = 0; i < 20; i++)
 		cr_expect(eq(u32, next_tid(&t, 100), 5 + i), "kept meanwhile");
 	cr_expect(eq(u32, next_tid(&t, 1000), 4));
 	cr_expect(eq(u32, next_tid(&t, 1000), 0));
+	cr_expect(eq(dbl, perf_rings_kept(&t.set), 0));
 	close_two(&t);
 }
 

@@ -658,22 +658,6 @@ Test(sampler, a_collector_that_cannot_keep_up_counts_what_it_lost_and_lowers_the
 	cr_expect(cpu > 0.5, "%.3f of the CPU time", cpu);
 }
 
-Test(sampler, a_collector_that_is_late_lowers_the_rate_and_the_weights_stay_right)
-{
-	static const struct sampler_options few = { .off_cpu = true,
-		                                    .frequency_hz = 120,
-		                                    .stack_bytes = 512 };
-	static const char *const argv[] = { SAMPLER_CHILD, "spin", "3000", NULL };
-
-	delay_cpu_ns = 2600 * MS; // the rings hold that
-	record_with(argv, &few);
-	cr_expect(lt(u32, seen.status.frequency_hz, 120));
-	cr_expect(strstr(seen.status.lowered_why, "had waited for 2 s") != NULL, "%s",
-	          seen.status.lowered_why);
-	cr_expect(eq(u64, seen.status.lost, 0));
-	cr_expect(has_all_cpu_time(), "%f", cpu_share());
-}
-
 Test(sampler, a_rate_above_the_budget_falls_and_the_weights_stay_right)
 {
 	static const struct sampler_options tight = { .off_cpu = true, .budget_percent = 0.001 };
