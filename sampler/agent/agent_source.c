@@ -152,7 +152,8 @@ static bool take_record(struct agent_source *s, uint64_t until_ns)
 	if (record->type == RECORD_NOTE)
 		take_note(s, record);
 	s->has_op = s->ops && op_records_take(s->ops, record, image_ns, &s->op);
-	if (!s->has_op)
+	// A wait is also time off the CPU.
+	if (!s->has_op || record->type == RECORD_WAIT)
 		follow_record(s->follow, record);
 	return true;
 }

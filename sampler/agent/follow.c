@@ -14,10 +14,9 @@
 
 #define ROUND_MIN_NS    (10 * NS_PER_MS)
 #define ROUND_MAX_NS    (200 * NS_PER_MS)
-#define LOOKS_MAX_NS    NS_PER_SEC      // between looks at each thread, however many there are
-#define COST_SHARE      50              // a round takes at most one in so many of the time
-#define SLACK_LOOKED_NS (5 * NS_PER_MS) // the kernel adds up a running thread's time at its tick
-#define LOOK_ALL_ROUNDS 16              // threads and children are listed at least so often
+#define LOOKS_MAX_NS    NS_PER_SEC // between looks at each thread, however many there are
+#define COST_SHARE      50         // a round takes at most one in so many of the time
+#define LOOK_ALL_ROUNDS 16         // threads and children are listed at least so often
 
 struct follow_proc *follow_proc(struct follow *f, uint32_t pid)
 {
@@ -50,7 +49,15 @@ struct follow_task *follow_add_task(struct follow_proc *p, uint32_t tid)
 
 void follow_remove_task(struct follow_proc *p, struct follow_task *task)
 {
+	free(task->waits);
 	*task = p->tasks[--p->task_count];
+}
+
+static void free_tasks(struct follow_proc *p)
+{
+	for (size_t i = 0; i < p->task_count; i++)
+		free(p->tasks[i].waits);
+	free(p->tasks);
 }
 
 // Reads TASK's totals from /proc.
@@ -167,7 +174,7 @@ void follow_free(struct follow *f)
 	if (!f)
 		return;
 	for (size_t i = 0; i < f->proc_count; i++)
-		free(f->procs[i].tasks);
+		free_tasks(&f->procs[i]);
 	free(f->procs);
 	free(f->queue);
 	strings_free(f->names);
@@ -315,7 +322,7 @@ static void tell_stackless(struct follow *f, struct follow_proc *p, struct follo
 	// What it ran for goes with the next sample that finds it running.
 	if (f->attached && proc_stat_state(p->pid, task->tid) != 'R')
 		return;
-	follow_tell_running(f, p, task, task->looked_ns, task->run_ns, SLACK_LOOKED_NS);
+	follow_tell_running(f, p, task, task->looked_ns, task->run_ns, FOLLOW_SLACK_LOOKED_NS);
 	task->told_cpu_ns = task->run_ns;
 	struct event *event = follow_push(f, RECORD_SAMPLE, p, task, task->timeline.emitted_ns);
 	event->sample = (struct event_sample){
@@ -326,10 +333,13 @@ static void tell_stackless(struct follow *f, struct follow_proc *p, struct follo
 	};
 }
 
-// By what it did between two looks: the rest of a short run is a wait.
-static bool seems_blocked(const struct follow_task *task)
+// By what it did between two looks: the rest of a short run is a wait. Who reports its waits is in
+// one that it has not reported yet, if it was off its CPU for longer than those explain.
+static bool seems_blocked(const struct follow_proc *p, const struct follow_task *task)
 {
-	return task->gap_ns && task->recent_ns < task->gap_ns / 2;
+	if (task->gap_ns && task->recent_ns < task->gap_ns / 2)
+		return true;
+	return p->tells_waits && follow_unexplained_ns(task) > FOLLOW_SLACK_LOOKED_NS;
 }
 
 static void tell_times(struct follow *f, struct follow_proc *p)
@@ -340,11 +350,11 @@ static void tell_times(struct follow *f, struct follow_proc *p)
 			continue;
 		if (!p->agent)
 			tell_stackless(f, p, task);
-		if (seems_blocked(task))
+		if (seems_blocked(p, task))
 			follow_tell_blocked(f, p, task);
 		else
 			follow_tell_running(f, p, task, task->looked_ns, task->run_ns,
-			                    SLACK_LOOKED_NS);
+			                    FOLLOW_SLACK_LOOKED_NS);
 	}
 }
 
@@ -404,7 +414,7 @@ static void tell_gone(struct follow *f, struct follow_proc *p)
 {
 	for (size_t i = p->task_count; i-- > 0;)
 		follow_tell_vanished(f, p, &p->tasks[i]);
-	free(p->tasks);
+	free_tasks(p);
 	*p = f->procs[--f->proc_count];
 }
 

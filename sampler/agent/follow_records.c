@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define SLACK_SAMPLED_NS (100 * NS_PER_US) // the jitter between two clocks read in one handler
-
 static struct follow_task *told_task(struct follow *f, struct follow_proc *p, uint32_t tid,
                                      uint64_t time_ns)
 {
@@ -26,7 +24,7 @@ static void on_sample(struct follow *f, struct follow_proc *p, const struct reco
 
 	if (!task)
 		return;
-	follow_tell_running(f, p, task, time_ns, sample->cpu_time_ns, SLACK_SAMPLED_NS);
+	follow_tell_running(f, p, task, time_ns, sample->cpu_time_ns, FOLLOW_SLACK_SAMPLED_NS);
 	task->told_cpu_ns = sample->cpu_time_ns;
 	// What no stack was taken for goes with the thread's last one.
 	if (sample->head.flags & SAMPLE_NO_USER)
@@ -115,8 +113,48 @@ static void on_python(struct follow *f, struct follow_proc *p, const struct reco
 		                                      record->time_ns));
 }
 
+// Up to when nobody had ended it: from then on its thread has waited for a CPU.
+static uint64_t ended_ns(const struct record_wait *wait)
+{
+	const struct wait_part *parts = (const struct wait_part *)(wait + 1);
+
+	for (uint32_t i = wait->count; i-- > 0;)
+		if (parts[i].how != HELD_BY_NOBODY)
+			return parts[i].until_ns;
+	return wait->head.time_ns;
+}
+
+static bool is_off_cpu(const struct record_wait *wait)
+{
+	bool call = wait->kind == HELD_FILE || wait->kind == HELD_SIGNAL; // see off_cpu_call()
+
+	return !call && wait->kind != HELD_SPIN && !(wait->head.flags & (HELD_POSTED | HELD_BEGUN));
+}
+
+static void on_wait(struct follow *f, const struct record_wait *wait)
+{
+	struct follow_proc *p = follow_proc(f, wait->head.pid);
+	struct follow_task *task = p ? follow_task(p, wait->head.tid) : NULL;
+	struct timeline_wait kept = { .begin_ns = wait->begin_ns, .end_ns = wait->head.time_ns };
+	uint64_t until_ns = ended_ns(wait);
+
+	if (p && is_off_cpu(wait))
+		p->tells_waits = true;
+	// Whoever scribbles in the files may have it end before it begins.
+	if (!task || !task->told || !is_off_cpu(wait) || kept.begin_ns > kept.end_ns ||
+	    kept.end_ns - kept.begin_ns < FOLLOW_SLACK_SAMPLED_NS)
+		return;
+	if (until_ns >= kept.begin_ns && until_ns < kept.end_ns)
+		kept.ready_ns = kept.end_ns - until_ns;
+	follow_keep_wait(f, p, task, &kept);
+}
+
 void follow_record(struct follow *f, const struct record *record)
 {
+	if (record->type == RECORD_WAIT) {
+		on_wait(f, (const struct record_wait *)record);
+		return;
+	}
 	struct follow_proc *p = follow_add_proc(f, record->pid, 0);
 	struct follow_task *task;
 

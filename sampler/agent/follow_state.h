@@ -30,6 +30,8 @@ struct follow_task {
 	uint64_t recent_ns;   /* how long it ran between the last two looks */
 	uint64_t gap_ns;      /* and how long that was */
 	uint64_t missing_ns;  /* when a listing first did not have it; 0: none */
+	struct timeline_wait *waits; /* that it has reported, and no switches have told yet */
+	size_t wait_count, wait_capacity;
 	const char *name;
 };
 
@@ -37,9 +39,10 @@ struct follow_proc {
 	uint32_t pid, parent_pid;
 	struct follow_task *tasks;
 	size_t task_count, task_capacity;
-	uint64_t image; /* see struct proc_stat; 0: not known yet */
-	bool waiting;   /* has not exec'd the target yet */
-	bool agent;     /* reports its own threads and samples */
+	uint64_t image;   /* see struct proc_stat; 0: not known yet */
+	bool waiting;     /* has not exec'd the target yet */
+	bool agent;       /* reports its own threads and samples */
+	bool tells_waits; /* and what they wait for */
 	bool told;
 	bool exec_by_look; /* a look has found that it exec'd, and no agent has spoken since */
 	uint64_t start_ns;
@@ -62,6 +65,10 @@ struct follow {
 	/* Of events that are not from records, as the queue outlives all else. */
 	struct strings *names;
 };
+
+#define FOLLOW_SLACK_SAMPLED_NS (100 * NS_PER_US) /* the jitter of two clocks in one handler */
+#define FOLLOW_SLACK_LOOKED_NS                                                                     \
+	(5 * NS_PER_MS) /* the kernel adds up a running thread's time at its tick */
 
 /* The later of two times. */
 static inline uint64_t follow_later(uint64_t a, uint64_t b)
@@ -89,6 +96,13 @@ struct event *follow_push(struct follow *f, enum record_type type, const struct 
 void follow_tell_running(struct follow *f, const struct follow_proc *p, struct follow_task *task,
                          uint64_t now_ns, uint64_t cpu_ns, uint64_t slack_ns);
 void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct follow_task *task);
+
+/* TASK has reported WAIT, which has ended. */
+void follow_keep_wait(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+                      const struct timeline_wait *wait);
+
+/* How long TASK was off its CPU by the last look, beside its waits that are known. */
+uint64_t follow_unexplained_ns(const struct follow_task *task);
 
 void follow_tell_name(struct follow *f, const struct follow_proc *p, struct follow_task *task,
                       const char *name, uint64_t time_ns);

@@ -34,10 +34,111 @@ static void push_switches(struct follow *f, const struct follow_proc *p,
 	}
 }
 
+// Of more, those that came first are told without the rest of the time off the CPU between them.
+#define WAITS_KEPT 1024
+
+// WAIT, or what of it comes after the last switch; no length: nothing does.
+static struct timeline_wait cut(const struct timeline *t, struct timeline_wait wait)
+{
+	uint64_t from_ns = timeline_from_ns(t);
+
+	wait.begin_ns = timeline_is_open(t, &wait) ? from_ns : follow_later(wait.begin_ns, from_ns);
+	wait.begin_ns = wait.begin_ns < wait.end_ns ? wait.begin_ns : wait.end_ns;
+	return wait;
+}
+
+// How long it was in COUNT of its waits that are known.
+static uint64_t known_ns(const struct follow_task *task, size_t count)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct timeline_wait wait = cut(&task->timeline, task->waits[i]);
+		ns += wait.end_ns - wait.begin_ns;
+	}
+	return ns;
+}
+
+static uint64_t part_of(uint64_t ns, uint64_t of_ns, uint64_t part_ns)
+{
+	return of_ns ? (uint64_t)((double)ns * ((double)part_ns / (double)of_ns)) : 0;
+}
+
+// Those of TASK's waits that were over by NOW_NS, when it had run for CPU_NS. For the rest of the
+// time that it was off its CPU nobody knows when that was: each pause between two waits has the
+// same share of it. Who spins at first as it waits has been off its CPU for less than that.
+static void tell_waits(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+                       uint64_t now_ns, uint64_t cpu_ns)
+{
+	struct timeline *t = &task->timeline;
+	size_t count = 0;
+
+	while (count < task->wait_count && task->waits[count].end_ns <= now_ns)
+		count++;
+	if (!count || now_ns < timeline_from_ns(t))
+		return;
+	uint64_t off = timeline_off_ns(t, now_ns, cpu_ns), known = known_ns(task, count);
+	uint64_t life = now_ns - timeline_from_ns(t);
+	uint64_t rest = off > known ? off - known : 0, beside = life > known ? life - known : 0;
+	bool spins = known > off + FOLLOW_SLACK_LOOKED_NS;
+
+	for (size_t i = 0; i < count; i++) {
+		struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
+		struct timeline_wait wait = cut(t, task->waits[i]);
+		uint64_t pause = wait.begin_ns - timeline_from_ns(t);
+		uint64_t share = part_of(rest, beside, pause);
+		if (i == 0 && t->out && pause)
+			share = rest < pause ? rest : pause; // it is known to have begun
+		if (spins)
+			wait.end_ns =
+				wait.begin_ns + part_of(off, known, wait.end_ns - wait.begin_ns);
+		rest -= share < rest ? share : rest;
+		beside -= pause < beside ? pause : beside;
+		push_switches(f, p, task, switches,
+		              timeline_waited(t, &wait, share, task->wait_ns,
+		                              FOLLOW_SLACK_SAMPLED_NS, switches));
+	}
+	task->wait_count -= count;
+	memmove(task->waits, task->waits + count, task->wait_count * sizeof(*task->waits));
+}
+
+void follow_keep_wait(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+                      const struct timeline_wait *wait)
+{
+	const struct timeline_wait *last =
+		task->wait_count ? &task->waits[task->wait_count - 1] : NULL;
+	struct timeline_wait next = *wait;
+
+	// A wait within another one is a part of that.
+	if (last && next.begin_ns < last->end_ns)
+		next.begin_ns = last->end_ns;
+	if (next.begin_ns >= next.end_ns)
+		return;
+	if (task->wait_count >= WAITS_KEPT) {
+		uint64_t now_ns = task->waits[WAITS_KEPT - 1].end_ns;
+		uint64_t life_ns = now_ns - task->timeline.start_ns;
+		uint64_t off_ns = task->timeline.off_ns + known_ns(task, task->wait_count);
+		tell_waits(f, p, task, now_ns,
+		           task->timeline.start_cpu_ns + (life_ns > off_ns ? life_ns - off_ns : 0));
+	}
+	if (array_reserve(&task->waits, &task->wait_capacity, task->wait_count + 1))
+		task->waits[task->wait_count++] = next;
+}
+
+uint64_t follow_unexplained_ns(const struct follow_task *task)
+{
+	uint64_t off_ns = timeline_off_ns(&task->timeline, task->looked_ns, task->run_ns);
+	uint64_t known = known_ns(task, task->wait_count);
+
+	return off_ns > known ? off_ns - known : 0;
+}
+
 void follow_tell_running(struct follow *f, const struct follow_proc *p, struct follow_task *task,
                          uint64_t now_ns, uint64_t cpu_ns, uint64_t slack_ns)
 {
 	struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
+
+	tell_waits(f, p, task, now_ns, cpu_ns);
 	size_t count = timeline_running(&task->timeline, now_ns, cpu_ns, task->wait_ns, slack_ns,
 	                                switches);
 
@@ -47,6 +148,8 @@ void follow_tell_running(struct follow *f, const struct follow_proc *p, struct f
 void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct follow_task *task)
 {
 	struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
+
+	tell_waits(f, p, task, task->looked_ns, task->run_ns);
 	size_t count = timeline_blocked(&task->timeline, task->looked_ns, task->run_ns,
 	                                task->wait_ns, switches);
 
@@ -76,6 +179,7 @@ static void begin_task(struct follow_task *task, uint64_t start_ns, uint64_t cpu
 {
 	task->told = true;
 	task->told_cpu_ns = cpu_ns;
+	task->wait_count = 0;
 	timeline_start(&task->timeline, start_ns, cpu_ns, wait_ns);
 }
 
@@ -160,7 +264,7 @@ void follow_tell_end(struct follow *f, struct follow_proc *p, struct follow_task
 
 void follow_tell_vanished(struct follow *f, struct follow_proc *p, struct follow_task *task)
 {
-	if (task->told && !task->timeline.out)
+	if (task->told && (!task->timeline.out || task->wait_count))
 		follow_tell_running(f, p, task, task->looked_ns, task->run_ns, 0);
 	follow_tell_end(f, p, task, task->looked_ns);
 }

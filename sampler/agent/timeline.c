@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/agent/timeline.h"
 
+#define SAME_NS UINT64_C(1000000) // between two readings of when a wait began
+
 void timeline_start(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, uint64_t wait_ns)
 {
 	*t = (struct timeline){
@@ -63,6 +65,50 @@ static size_t close_interval(struct timeline *t, uint64_t begin_ns, uint64_t off
 	count = add(t, out, count, begin_ns + off_ns, true, false);
 	t->off_ns += off_ns;
 	t->waited_ns += waited;
+	return count;
+}
+
+uint64_t timeline_off_ns(const struct timeline *t, uint64_t now_ns, uint64_t cpu_ns)
+{
+	return off_to_tell(t, now_ns, cpu_ns);
+}
+
+uint64_t timeline_from_ns(const struct timeline *t)
+{
+	return t->out ? t->out_since_ns : t->emitted_ns;
+}
+
+// A look has found it as it was under way: since when, it can only tell from the totals.
+bool timeline_is_open(const struct timeline *t, const struct timeline_wait *wait)
+{
+	return t->out && wait->begin_ns <= t->out_since_ns + SAME_NS &&
+	       wait->end_ns > t->out_since_ns;
+}
+
+size_t timeline_waited(struct timeline *t, const struct timeline_wait *wait, uint64_t off_ns,
+                       uint64_t wait_ns, uint64_t slack_ns,
+                       struct timeline_switch out[TIMELINE_SWITCHES_MAX])
+{
+	bool open = timeline_is_open(t, wait);
+	uint64_t begin = t->out ? t->out_since_ns : t->emitted_ns;
+	size_t count = 0;
+
+	if (wait->end_ns <= t->emitted_ns)
+		return 0;
+	if (!open) {
+		uint64_t off = at_most(off_ns, less(wait->begin_ns, begin));
+		if (t->out && begin + off < t->emitted_ns)
+			off = t->emitted_ns - begin;
+		if (t->out || (off && off >= slack_ns))
+			count = close_interval(t, begin, off, wait_ns, out, count);
+		begin = wait->begin_ns > t->emitted_ns ? wait->begin_ns : t->emitted_ns;
+		if (begin >= wait->end_ns)
+			return count;
+		count = add(t, out, count, begin, false, false);
+	}
+	count = add(t, out, count, wait->end_ns, true, false);
+	t->off_ns += wait->end_ns - begin;
+	t->waited_ns += at_most(wait->ready_ns, wait->end_ns - begin);
 	return count;
 }
 

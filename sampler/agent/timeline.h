@@ -9,6 +9,8 @@
  *
  *	sample             sample                     look, has not run since
  *	  ╵ off ├─── on ─────╵──── on ───┤ off …           ╵ off, open
+ *
+ * Waits that the thread has reported itself lie where they were; the rest lies beside them.
  */
 #pragma once
 
@@ -16,11 +18,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TIMELINE_SWITCHES_MAX 4
+#define TIMELINE_SWITCHES_MAX 6
 
 struct timeline_switch {
 	uint64_t time_ns;
 	bool in, preempted;
+};
+
+/* A wait that is known: the thread was off its CPU from BEGIN_NS to END_NS, for the last READY_NS
+   of that as it lacked one. */
+struct timeline_wait {
+	uint64_t begin_ns, end_ns, ready_ns;
 };
 
 struct timeline {
@@ -41,6 +49,25 @@ void timeline_start(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, uint64
  */
 size_t timeline_running(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, uint64_t wait_ns,
                         uint64_t slack_ns, struct timeline_switch out[TIMELINE_SWITCHES_MAX]);
+
+/* How long the thread has been off its CPU by NOW_NS, of what no switch has said yet. */
+uint64_t timeline_off_ns(const struct timeline *t, uint64_t now_ns, uint64_t cpu_ns);
+
+/* From when on switches can still be laid: waits are cut to what comes after that. */
+uint64_t timeline_from_ns(const struct timeline *t);
+
+/* WAIT is one that is open already, as far as that is known. */
+bool timeline_is_open(const struct timeline *t, const struct timeline_wait *wait);
+
+/*
+ * WAIT comes next, after OFF_NS that the thread was off its CPU beside it, or less if there is no
+ * time for so much; nothing, if it was over before what has been said already. Totals by NOW_NS of
+ * one of the other functions, which comes later than the wait, are to be asked for as they were
+ * before.
+ */
+size_t timeline_waited(struct timeline *t, const struct timeline_wait *wait, uint64_t off_ns,
+                       uint64_t wait_ns, uint64_t slack_ns,
+                       struct timeline_switch out[TIMELINE_SWITCHES_MAX]);
 
 /* By NOW_NS the thread, which is blocked, has these totals. */
 size_t timeline_blocked(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, uint64_t wait_ns,

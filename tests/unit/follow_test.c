@@ -128,6 +128,105 @@ Test(follow, samples_bring_the_switches_between_them)
 	expect_no_more();
 }
 
+static void give_wait(uint32_t kind, uint16_t flags, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct record_wait *wait = (struct record_wait *)memory;
+
+	memset(wait, 0, sizeof(*wait));
+	wait->head.flags = flags;
+	wait->begin_ns = begin_ns;
+	wait->kind = kind;
+	give(RECORD_WAIT, PID, end_ns, sizeof(*wait));
+}
+
+static void expect_switch(uint64_t time_ns, bool in)
+{
+	const struct event *event = follow_next(follow);
+
+	cr_assert(event != NULL);
+	cr_expect(eq(int, (int)event->type, (int)RECORD_SWITCH));
+	cr_expect(eq(u64, event->time_ns, time_ns));
+	cr_expect(eq(int, event->sched.in, in));
+}
+
+Test(follow, switches_are_where_the_thread_says_that_it_has_waited)
+{
+	begin_process();
+	give_sample(PID, 1000000, 999000, false);
+	expect(RECORD_SAMPLE, PID);
+	give_wait(HELD_MUTEX, 0, 2000000, 3000000);
+	give_wait(HELD_MUTEX, 0, 3500000, 4500000);
+	expect_no_more();
+	give_sample(PID, 5000000, 2999000, false);
+	expect_switch(2000000, false);
+	expect_switch(3000000, true);
+	expect_switch(3500000, false);
+	expect_switch(4500000, true);
+	expect(RECORD_SAMPLE, PID);
+	expect_no_more();
+}
+
+Test(follow, the_rest_of_the_time_off_the_cpu_lies_between_waits)
+{
+	begin_process();
+	give_sample(PID, 1000000, 999000, false);
+	expect(RECORD_SAMPLE, PID);
+	give_wait(HELD_CONDITION, 0, 3000000, 4000000);
+	give_sample(PID, 8000000, 3999000, false);
+	expect_switch(1000000, false); // 3 ms, in 2 ms and 4 ms
+	expect_switch(2000000, true);
+	expect_switch(3000000, false);
+	expect_switch(4000000, true);
+	expect_switch(4000000, false);
+	expect_switch(6000000, true);
+	expect(RECORD_SAMPLE, PID);
+	expect_no_more();
+}
+
+Test(follow, who_spins_has_been_on_a_cpu_as_it_waited)
+{
+	begin_process();
+	give_sample(PID, 1000000, 999000, false);
+	expect(RECORD_SAMPLE, PID);
+	give_wait(HELD_SPIN, 0, 2000000, 40000000);
+	give_sample(PID, 41000000, 40999000, false);
+	expect(RECORD_SAMPLE, PID);
+	give_wait(HELD_MUTEX, 0, 50000000, 80000000); // 10 ms off its CPU
+	give_sample(PID, 90000000, 79999000, false);
+	expect_switch(50000000, false);
+	expect_switch(60000000, true);
+	expect(RECORD_SAMPLE, PID);
+	expect_no_more();
+}
+
+Test(follow, a_wait_that_begins_or_that_others_had_is_no_time_off_the_cpu)
+{
+	begin_process();
+	give_wait(HELD_MUTEX, HELD_POSTED, 2000000, 3000000);
+	give_wait(HELD_FILE, HELD_BEGUN, 2000000, 3000000);
+	give_wait(HELD_MUTEX, 0, 3000000, 2000000);
+	give_sample(PID, 4000000, 3999000, false);
+	expect(RECORD_SAMPLE, PID);
+	expect_no_more();
+}
+
+Test(follow, more_waits_than_are_kept_lie_where_they_were)
+{
+	uint64_t at_ns = 1000000, out = 0;
+
+	begin_process();
+	for (int i = 0; i < 5000; i++, at_ns += 300000)
+		give_wait(HELD_MUTEX, 0, at_ns, at_ns + 200000);
+	give_sample(PID, at_ns, at_ns - 5000 * UINT64_C(200000) - 1000, false);
+	for (const struct event *event; (event = follow_next(follow));)
+		if (event->type == RECORD_SWITCH) {
+			cr_expect(eq(u64, event->time_ns,
+			             1000000 + out / 2 * 300000 + out % 2 * 200000));
+			out++;
+		}
+	cr_expect(eq(u64, out, 10000));
+}
+
 Test(follow, a_tick_in_a_system_call_is_kernel_time)
 {
 	begin_process();

@@ -110,6 +110,52 @@ Test(timeline, a_short_run_between_two_waits_opens_a_new_wait)
 	cr_expect(eq(u64, heard.blocked, 7400));
 }
 
+static size_t wait_between(uint64_t begin, uint64_t end, uint64_t off)
+{
+	const struct timeline_wait wait = { begin, end, 0 };
+
+	return timeline_waited(&line, &wait, off, 7, 1, out);
+}
+
+Test(timeline, a_wait_that_is_known_lies_where_it_was)
+{
+	hear(wait_between(3000, 4500, 0));
+	cr_expect(eq(u64, heard.on, 2000));
+	cr_expect(eq(u64, heard.blocked, 1500));
+	cr_expect(eq(u64, heard.since, 4500));
+	cr_expect(eq(ulong, timeline_running(&line, 6000, 50 + 3500, 7, 1, out), 0),
+	          "that was all");
+}
+
+Test(timeline, the_rest_of_the_time_lies_beside_waits_that_are_known)
+{
+	cr_expect(eq(u64, timeline_off_ns(&line, 6000, 50 + 3000), 2000));
+	hear(wait_between(3000, 4500, 200));
+	cr_expect(eq(u64, heard.blocked, 1700));
+	cr_expect(eq(u64, timeline_off_ns(&line, 6000, 50 + 3000), 300));
+	hear(timeline_running(&line, 6000, 50 + 3000, 7, 1, out));
+	cr_expect(eq(u64, heard.blocked, 2000));
+	cr_expect(eq(u64, on_by(6000), 3000));
+}
+
+Test(timeline, a_wait_that_a_look_has_found_ends_where_it_did)
+{
+	hear(timeline_blocked(&line, 3000, 1550, 7, out));
+	cr_expect(eq(u64, heard.since, 2500));
+	hear(wait_between(2400, 3700, 0));
+	cr_expect(not(heard.out));
+	cr_expect(eq(u64, heard.blocked, 1200));
+	cr_expect(eq(u64, heard.since, 3700));
+}
+
+Test(timeline, of_a_wait_that_is_known_too_late_nothing_is_said)
+{
+	hear(timeline_running(&line, 5000, 2050, 7, 1, out));
+	cr_expect(eq(ulong, wait_between(1500, 2500, 0), 0));
+	hear(wait_between(2500, 5500, 0));
+	cr_expect(eq(u64, heard.blocked, 2500));
+}
+
 Test(timeline, sums_come_true_whatever_comes)
 {
 	uint64_t now = 1000, cpu = 50, wait = 7;
