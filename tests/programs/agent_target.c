@@ -155,6 +155,24 @@ static int run_fork(void)
 	return 0;
 }
 
+// Half of them end by exit().
+static int run_short_children(void)
+{
+	fflush(stdout);
+	for (int i = 0; i < 20; i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			burn(3);
+			if (i % 2)
+				exit(i);
+			_exit(i);
+		}
+		printf("child %d\n", status_of(child));
+		fflush(stdout);
+	}
+	return 0;
+}
+
 static int looking[2], looked[2];
 
 static int look_long(struct dl_phdr_info *info, size_t size, void *context)
@@ -602,6 +620,7 @@ int main(int argc, char **argv)
 		{ "coroutine", run_coroutine },
 		{ "killed", run_killed },
 		{ "quick-exit", run_quick_exit },
+		{ "short-children", run_short_children },
 		{ "errno", run_errno },
 		{ "sleeps", run_sleeps },
 		{ "blocked-signals", run_blocked_signals },

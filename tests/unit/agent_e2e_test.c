@@ -74,6 +74,21 @@ Test(agent_e2e, forked_children_sample_themselves)
 	expect_weight(0.8);
 }
 
+// How long it ran, and that it ended, is all that is to be known of a child that had no tick.
+Test(agent_e2e, a_child_says_when_it_ends_however_short_it_was)
+{
+	char *argv[] = { TARGET, "short-children", NULL };
+	const struct agent_run_options plain = { .without = true };
+	const struct agent_run_options slow = { .hz = 1 };
+
+	agent_run(&without, &plain, argv);
+	agent_run(&with, &slow, argv);
+	cr_expect(eq(int, with.status, without.status));
+	cr_expect(eq(str, with.output, without.output));
+	cr_expect(eq(u64, with.exits, 20 + 1), "%lu", (unsigned long)with.exits);
+	expect_weight(0.8);
+}
+
 Test(agent_e2e, a_forked_child_waits_for_no_lock_of_the_loaders)
 {
 	run_mode("fork-among-loads");

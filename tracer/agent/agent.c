@@ -18,6 +18,9 @@
 
 __thread uint8_t agent_untraced __attribute__((tls_model("initial-exec")));
 
+// When the calling thread has begun to fork; 0: it does not.
+static __thread uint64_t forks_ns __attribute__((tls_model("initial-exec")));
+
 struct record *agent_reserve(const struct agent *a, struct lane *lane, uint16_t type, size_t size)
 {
 	struct record *record = lane_reserve(lane, a->rings.by_populate, size);
@@ -153,8 +156,20 @@ bool agent_start(struct agent *a, const char *directory, const char *config)
 	return true;
 }
 
+void agent_before_fork(void)
+{
+	forks_ns = clock_now_ns();
+}
+
+void agent_after_fork(void)
+{
+	forks_ns = 0;
+}
+
 void agent_fork(struct agent *a)
 {
+	uint64_t now_ns = clock_now_ns();
+
 	rings_abandon(&a->rings);
 	a->process = NULL;
 	a->attaching = a->speaking = a->naming = 0;
@@ -164,7 +179,9 @@ void agent_fork(struct agent *a)
 	a->begun = (struct modes){ 0, 0 };
 	a->parent_pid = a->pid;
 	a->pid = (uint32_t)getpid();
-	a->born_ns = a->maps_ns = clock_now_ns();
+	a->maps_ns = now_ns;
+	a->born_ns = forks_ns && forks_ns < now_ns ? forks_ns : now_ns;
+	forks_ns = 0;
 }
 
 // True once for each mapping; beyond the table's size the rest is left to the collector, which

@@ -72,6 +72,11 @@ extern __thread uint8_t agent_untraced __attribute__((tls_model("initial-exec"))
 /* A program has begun in this process. A is zeroed. False: the agent stays off. */
 bool agent_start(struct agent *a, const char *directory, const char *config);
 
+/* The calling thread is about to fork, and has done so or not: a child is there from then on, even
+   if it gets no CPU for a while. Keep errno. */
+void agent_before_fork(void);
+void agent_after_fork(void);
+
 /* The process that A describes has forked, and this is the child. */
 void agent_fork(struct agent *a);
 

@@ -25,6 +25,8 @@
 #define HUSH_TURNS   1000    // waits for ticks that are under way: at once,
 #define HUSH_PAUSES  500     // and then in pauses, as the CPU may be another program's
 #define HUSH_PAUSE   1000000 // ns
+// A child that runs for less is as soon done as it has made its file.
+#define WORTH_A_FILE_NS NS_PER_MS
 
 // Static TLS: the handler must not be the first to touch lazily allocated memory.
 #define OWN static __thread __attribute__((tls_model("initial-exec")))
@@ -469,6 +471,37 @@ static struct lane *find_lane(uint32_t tid)
 		agent_write_begin(agent, lane);
 	adopt(lane);
 	return lane;
+}
+
+// Of a child that has had no tick the time is known, and when it was there; where it ran is not.
+static struct lane *lane_to_leave(uint32_t tid)
+{
+	struct lane *lane = mine;
+
+	if (!lane && tid == agent->pid && clock_ns(CLOCK_THREAD_CPUTIME_ID) >= WORTH_A_FILE_NS)
+		lane = find_lane(tid);
+	return lane && lane->tid == tid ? lane : NULL;
+}
+
+void threads_leave(struct agent *a)
+{
+	uint8_t untraced = agent_untraced;
+
+	// Nor what has interrupted a hook, and not in a vfork child, which has its parent's memory.
+	if (!a->on || a != agent || a->over || ended || !agent_tells(a) || threads_are_hushed() ||
+	    ops->are_inside() || a->pid != (uint32_t)getpid())
+		return;
+	struct hold held = hold_signals();
+	agent_untraced = AGENT_OURS;
+	struct lane *lane = lane_to_leave(own_tid());
+	if (lane) {
+		disarm(lane);
+		mine = NULL;
+		ended = true;
+		agent_write_end(a, lane);
+	}
+	agent_untraced = untraced;
+	hold_end(held);
 }
 
 void threads_bound_stack(struct lane *lane)

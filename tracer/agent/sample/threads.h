@@ -42,6 +42,11 @@ void threads_fork(struct agent *a);
 /* At exit(): what the calling thread has not told yet. */
 void threads_finish(struct agent *a);
 
+/* At _exit(), and at exit() where the process has reported nothing yet: how long the calling thread
+   has run, and that it ends here. A child that has run for too short a time to be worth a file has
+   none. For handlers, too. */
+void threads_leave(struct agent *a);
+
 /*
  * A lane for a thread that is about to be made and will run START(ARGUMENT) on
  * STACK_BYTES of stack (0 if unknown); NULL if there is none: it goes unsampled. Pass it to

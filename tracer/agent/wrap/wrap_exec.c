@@ -438,6 +438,8 @@ static _Noreturn void leave(void **next, const char *name, int status)
 	typedef void leave_function(int);
 
 	providers_exit();
+	if (op_agent)
+		threads_leave(op_agent);
 	((leave_function *)wrap_next(next, name))(status);
 	__builtin_unreachable();
 }

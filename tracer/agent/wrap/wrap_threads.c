@@ -56,6 +56,7 @@ AGENT_SETUP static void before_fork(void)
 	if (agent.on)
 		providers_before_fork();
 	loader_before_fork();
+	agent_before_fork();
 	agent_untraced = untraced;
 	errno = error;
 }
@@ -67,6 +68,7 @@ AGENT_SETUP static void after_fork_in_parent(void)
 
 	agent_untraced = AGENT_WRITING;
 	loader_after_fork();
+	agent_after_fork();
 	if (agent.on)
 		providers_after_fork();
 	agent_untraced = untraced;
@@ -264,6 +266,8 @@ AGENT_SETUP __attribute__((destructor)) static void finish(void)
 	providers_end();
 	if (agent.process)
 		threads_finish(&agent);
+	else
+		threads_leave(&agent);
 }
 
 __attribute__((used)) void wrap_before_traceme(void)
