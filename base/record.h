@@ -131,7 +131,8 @@ struct record_sample {
 	/* A bit each of xmm0 to xmm15 that held a subnormal double, and from bit 16 on those that
 	   held a subnormal float; all 0 unless the thread has computed with such numbers. */
 	uint32_t subnormal;
-	uint32_t reserved;
+	/* By an agent: how often the thread has given up its CPU to wait, and one; 0: unknown. */
+	uint32_t sleeps;
 };
 _Static_assert(sizeof(struct record_sample) == 24 + 16 + 17 * 8 + 24, "sample");
 
@@ -376,7 +377,8 @@ enum held_kind {
 	HELD_SPIN, /* which it does on its CPU */
 	HELD_ONCE,
 	HELD_SIGNAL, /* HELD_POSTED alone: the agent does not know who waits for one */
-	HELD_FILE    /* a call that returns once a disk has written: ADDRESS is the function */
+	HELD_FILE,   /* a call that returns once a disk has written: ADDRESS is the function */
+	HELD_CHILD   /* a call that returns once a child has ended: likewise */
 };
 
 enum held_flags {
@@ -387,8 +389,8 @@ enum held_flags {
 	HELD_POSTED = 1 << 4, /* it was no wait: a shared one was let go of, for others that wait */
 	HELD_TO_THREAD = 1 << 5, /* HELD_SIGNAL: it is for that thread, not for any of a process */
 	HELD_TO_PIDFD = 1 << 6,  /* HELD_SIGNAL: for the process that descriptor ADDRESS leads to */
-	HELD_BEGUN = 1 << 7      /* HELD_FILE: the call begins; when it returns there is a record
-	                            without */
+	HELD_BEGUN = 1 << 7      /* HELD_FILE, HELD_CHILD: the call begins; when it returns there is
+	                            a record without */
 };
 
 enum held_how {
@@ -411,15 +413,16 @@ _Static_assert(sizeof(struct wait_part) == 16, "wait part");
  * who runs a function once, and of joins: that is the thread which is joined. Wakers are recorded
  * for the rest, at most the last 16: the last of them has ended the wait, as a rule. Where the
  * owner has changed very often, the first parts are sums: one for each owner, in no order. A signal
- * that is about to be sent has its receiver in one part, unless HELD_TO_PIDFD. Of HELD_FILE there
- * are two records, as the switches between them are explained in the order of time.
+ * that is about to be sent has its receiver in one part, unless HELD_TO_PIDFD. Of HELD_FILE and
+ * HELD_CHILD there are two records, as the switches between them are explained in the order of
+ * time.
  */
 struct record_wait {
 	struct record head; /* flags: enum held_flags */
 	uint64_t begin_ns;
 	uint64_t address; /* of the lock and so on; of a join: what pthread_self() is in there */
 	uint64_t made_at; /* instruction behind the call that initialized it; 0: not known; of
-	                     HELD_FILE: behind the call itself */
+	                     HELD_FILE and HELD_CHILD: behind the call itself */
 	uint32_t kind;    /* enum held_kind */
 	uint32_t count;
 };

@@ -342,6 +342,18 @@ static bool seems_blocked(const struct follow_proc *p, const struct follow_task 
 	return p->tells_waits && follow_unexplained_ns(task) > FOLLOW_SLACK_LOOKED_NS;
 }
 
+#define SAMPLED_NS (100 * NS_PER_MS) // of CPU time, within which a thread has a sample
+
+// TASK runs, or would if it had a CPU: its next sample tells more of the time until now than a look
+// does, as the kernel counts how long it has had none only once it has one again.
+static bool is_on_its_way(const struct follow_proc *p, const struct follow_task *task)
+{
+	if (!p->agent || (task->timeline.out && !task->recent_ns) ||
+	    task->run_ns > task->told_cpu_ns + SAMPLED_NS)
+		return false;
+	return proc_stat_state(p->pid, task->tid) == 'R';
+}
+
 static void tell_times(struct follow *f, struct follow_proc *p)
 {
 	for (size_t i = 0; i < p->task_count; i++) {
@@ -350,6 +362,8 @@ static void tell_times(struct follow *f, struct follow_proc *p)
 			continue;
 		if (!p->agent)
 			tell_stackless(f, p, task);
+		if (is_on_its_way(p, task))
+			continue;
 		if (seems_blocked(p, task))
 			follow_tell_blocked(f, p, task);
 		else

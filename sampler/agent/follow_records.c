@@ -17,6 +17,15 @@ static struct follow_task *told_task(struct follow *f, struct follow_proc *p, ui
 	return task;
 }
 
+// Who has given up its CPU since its last sample no oftener than it has reported a wait was off it
+// for the rest of the time as others had it.
+static void take_sleeps(struct follow_task *task, uint32_t sleeps)
+{
+	task->kept_cpu = sleeps && task->sleeps && sleeps - task->sleeps <= task->reported;
+	task->sleeps = sleeps;
+	task->reported = 0;
+}
+
 static void on_sample(struct follow *f, struct follow_proc *p, const struct record_sample *sample)
 {
 	uint64_t time_ns = sample->head.time_ns;
@@ -24,7 +33,9 @@ static void on_sample(struct follow *f, struct follow_proc *p, const struct reco
 
 	if (!task)
 		return;
+	take_sleeps(task, sample->sleeps);
 	follow_tell_running(f, p, task, time_ns, sample->cpu_time_ns, FOLLOW_SLACK_SAMPLED_NS);
+	task->kept_cpu = false;
 	task->told_cpu_ns = sample->cpu_time_ns;
 	// What no stack was taken for goes with the thread's last one.
 	if (sample->head.flags & SAMPLE_NO_USER)
@@ -136,17 +147,20 @@ static void on_wait(struct follow *f, const struct record_wait *wait)
 	struct follow_proc *p = follow_proc(f, wait->head.pid);
 	struct follow_task *task = p ? follow_task(p, wait->head.tid) : NULL;
 	struct timeline_wait kept = { .begin_ns = wait->begin_ns, .end_ns = wait->head.time_ns };
+	enum metric cause = wait->kind == HELD_CHILD ? METRIC_OFF_CHILD : METRIC_OFF_LOCK;
 	uint64_t until_ns = ended_ns(wait);
 
 	if (p && is_off_cpu(wait))
 		p->tells_waits = true;
 	// Whoever scribbles in the files may have it end before it begins.
-	if (!task || !task->told || !is_off_cpu(wait) || kept.begin_ns > kept.end_ns ||
-	    kept.end_ns - kept.begin_ns < FOLLOW_SLACK_SAMPLED_NS)
+	if (!task || !task->told || !is_off_cpu(wait) || kept.begin_ns > kept.end_ns)
+		return;
+	task->reported++;
+	if (kept.end_ns - kept.begin_ns < FOLLOW_SLACK_SAMPLED_NS)
 		return;
 	if (until_ns >= kept.begin_ns && until_ns < kept.end_ns)
 		kept.ready_ns = kept.end_ns - until_ns;
-	follow_keep_wait(f, p, task, &kept);
+	follow_keep_wait(f, p, task, &(struct follow_wait){ kept, cause });
 }
 
 void follow_record(struct follow *f, const struct record *record)

@@ -18,6 +18,12 @@
 
 #define FOLLOW_NAME_MAX 15 /* bytes of comm */
 
+/* A wait that a thread has reported. */
+struct follow_wait {
+	struct timeline_wait times;
+	enum metric cause;
+};
+
 struct follow_task {
 	uint32_t tid;
 	struct timeline timeline;
@@ -25,12 +31,15 @@ struct follow_task {
 	uint64_t found_ns;        /* when a listing first had it; 0: none did */
 	bool listed;              /* by the listing under way */
 	uint64_t run_ns, wait_ns; /* by the last look */
+	uint32_t sleeps; /* by the last sample: how often it gave up its CPU, and one; 0: unknown */
+	uint32_t reported; /* waits since then */
+	bool kept_cpu;     /* by the sample that is being taken: it has done so for those alone */
 	uint64_t looked_ns;
-	uint64_t told_cpu_ns; /* of a process without agent: up to its last stackless sample */
-	uint64_t recent_ns;   /* how long it ran between the last two looks */
-	uint64_t gap_ns;      /* and how long that was */
-	uint64_t missing_ns;  /* when a listing first did not have it; 0: none */
-	struct timeline_wait *waits; /* that it has reported, and no switches have told yet */
+	uint64_t told_cpu_ns;      /* of a process without agent: up to its last stackless sample */
+	uint64_t recent_ns;        /* how long it ran between the last two looks */
+	uint64_t gap_ns;           /* and how long that was */
+	uint64_t missing_ns;       /* when a listing first did not have it; 0: none */
+	struct follow_wait *waits; /* that it has reported, and no switches have told yet */
 	size_t wait_count, wait_capacity;
 	const char *name;
 };
@@ -99,7 +108,7 @@ void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct f
 
 /* TASK has reported WAIT, which has ended. */
 void follow_keep_wait(struct follow *f, const struct follow_proc *p, struct follow_task *task,
-                      const struct timeline_wait *wait);
+                      const struct follow_wait *wait);
 
 /* How long TASK was off its CPU by the last look, beside its waits that are known. */
 uint64_t follow_unexplained_ns(const struct follow_task *task);

@@ -25,12 +25,13 @@ struct event *follow_push(struct follow *f, enum record_type type, const struct 
 
 static void push_switches(struct follow *f, const struct follow_proc *p,
                           const struct follow_task *task, const struct timeline_switch *switches,
-                          size_t count)
+                          size_t count, enum metric cause)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct event *event = follow_push(f, RECORD_SWITCH, p, task, switches[i].time_ns);
 		event->sched.in = switches[i].in;
 		event->sched.preempted = switches[i].preempted;
+		event->sched.cause = switches[i].reported ? cause : METRIC_ON_CPU;
 	}
 }
 
@@ -53,7 +54,7 @@ static uint64_t known_ns(const struct follow_task *task, size_t count)
 	uint64_t ns = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct timeline_wait wait = cut(&task->timeline, task->waits[i]);
+		struct timeline_wait wait = cut(&task->timeline, task->waits[i].times);
 		ns += wait.end_ns - wait.begin_ns;
 	}
 	return ns;
@@ -62,6 +63,13 @@ static uint64_t known_ns(const struct follow_task *task, size_t count)
 static uint64_t part_of(uint64_t ns, uint64_t of_ns, uint64_t part_ns)
 {
 	return of_ns ? (uint64_t)((double)ns * ((double)part_ns / (double)of_ns)) : 0;
+}
+
+// How long it had waited for a CPU: what is left to tell, if it was off its CPU for no other
+// reason.
+static uint64_t waited_ns(const struct follow_task *task)
+{
+	return task->kept_cpu ? UINT64_MAX : task->wait_ns;
 }
 
 // Those of TASK's waits that were over by NOW_NS, when it had run for CPU_NS. For the rest of the
@@ -73,7 +81,7 @@ static void tell_waits(struct follow *f, const struct follow_proc *p, struct fol
 	struct timeline *t = &task->timeline;
 	size_t count = 0;
 
-	while (count < task->wait_count && task->waits[count].end_ns <= now_ns)
+	while (count < task->wait_count && task->waits[count].times.end_ns <= now_ns)
 		count++;
 	if (!count || now_ns < timeline_from_ns(t))
 		return;
@@ -84,7 +92,7 @@ static void tell_waits(struct follow *f, const struct follow_proc *p, struct fol
 
 	for (size_t i = 0; i < count; i++) {
 		struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
-		struct timeline_wait wait = cut(t, task->waits[i]);
+		struct timeline_wait wait = cut(t, task->waits[i].times);
 		uint64_t pause = wait.begin_ns - timeline_from_ns(t);
 		uint64_t share = part_of(rest, beside, pause);
 		if (i == 0 && t->out && pause)
@@ -95,27 +103,28 @@ static void tell_waits(struct follow *f, const struct follow_proc *p, struct fol
 		rest -= share < rest ? share : rest;
 		beside -= pause < beside ? pause : beside;
 		push_switches(f, p, task, switches,
-		              timeline_waited(t, &wait, share, task->wait_ns,
-		                              FOLLOW_SLACK_SAMPLED_NS, switches));
+		              timeline_waited(t, &wait, share, waited_ns(task),
+		                              FOLLOW_SLACK_SAMPLED_NS, switches),
+		              task->waits[i].cause);
 	}
 	task->wait_count -= count;
 	memmove(task->waits, task->waits + count, task->wait_count * sizeof(*task->waits));
 }
 
 void follow_keep_wait(struct follow *f, const struct follow_proc *p, struct follow_task *task,
-                      const struct timeline_wait *wait)
+                      const struct follow_wait *wait)
 {
-	const struct timeline_wait *last =
+	const struct follow_wait *last =
 		task->wait_count ? &task->waits[task->wait_count - 1] : NULL;
-	struct timeline_wait next = *wait;
+	struct follow_wait next = *wait;
 
 	// A wait within another one is a part of that.
-	if (last && next.begin_ns < last->end_ns)
-		next.begin_ns = last->end_ns;
-	if (next.begin_ns >= next.end_ns)
+	if (last && next.times.begin_ns < last->times.end_ns)
+		next.times.begin_ns = last->times.end_ns;
+	if (next.times.begin_ns >= next.times.end_ns)
 		return;
 	if (task->wait_count >= WAITS_KEPT) {
-		uint64_t now_ns = task->waits[WAITS_KEPT - 1].end_ns;
+		uint64_t now_ns = task->waits[WAITS_KEPT - 1].times.end_ns;
 		uint64_t life_ns = now_ns - task->timeline.start_ns;
 		uint64_t off_ns = task->timeline.off_ns + known_ns(task, task->wait_count);
 		tell_waits(f, p, task, now_ns,
@@ -139,10 +148,10 @@ void follow_tell_running(struct follow *f, const struct follow_proc *p, struct f
 	struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
 
 	tell_waits(f, p, task, now_ns, cpu_ns);
-	size_t count = timeline_running(&task->timeline, now_ns, cpu_ns, task->wait_ns, slack_ns,
+	size_t count = timeline_running(&task->timeline, now_ns, cpu_ns, waited_ns(task), slack_ns,
 	                                switches);
 
-	push_switches(f, p, task, switches, count);
+	push_switches(f, p, task, switches, count, METRIC_ON_CPU);
 }
 
 void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct follow_task *task)
@@ -153,7 +162,7 @@ void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct f
 	size_t count = timeline_blocked(&task->timeline, task->looked_ns, task->run_ns,
 	                                task->wait_ns, switches);
 
-	push_switches(f, p, task, switches, count);
+	push_switches(f, p, task, switches, count, METRIC_ON_CPU);
 }
 
 // NAME is cut as comm is; NULL if there is no memory.
@@ -180,6 +189,8 @@ static void begin_task(struct follow_task *task, uint64_t start_ns, uint64_t cpu
 	task->told = true;
 	task->told_cpu_ns = cpu_ns;
 	task->wait_count = 0;
+	task->reported = 0;
+	task->sleeps = !cpu_ns && !wait_ns; // who has just been made has not slept
 	timeline_start(&task->timeline, start_ns, cpu_ns, wait_ns);
 }
 

@@ -40,7 +40,7 @@ static uint64_t wait_to_tell(const struct timeline *t, uint64_t wait_ns)
 static size_t add(struct timeline *t, struct timeline_switch *out, size_t count, uint64_t time_ns,
                   bool in, bool preempted)
 {
-	out[count] = (struct timeline_switch){ time_ns, in, preempted };
+	out[count] = (struct timeline_switch){ time_ns, in, preempted, false };
 	t->emitted_ns = time_ns;
 	t->out = !in;
 	return count + 1;
@@ -105,6 +105,7 @@ size_t timeline_waited(struct timeline *t, const struct timeline_wait *wait, uin
 		if (begin >= wait->end_ns)
 			return count;
 		count = add(t, out, count, begin, false, false);
+		out[count - 1].reported = true;
 	}
 	count = add(t, out, count, wait->end_ns, true, false);
 	t->off_ns += wait->end_ns - begin;

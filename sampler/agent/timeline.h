@@ -23,6 +23,7 @@
 struct timeline_switch {
 	uint64_t time_ns;
 	bool in, preempted;
+	bool reported; /* out: it is in the wait that is reported */
 };
 
 /* A wait that is known: the thread was off its CPU from BEGIN_NS to END_NS, for the last READY_NS

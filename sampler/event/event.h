@@ -204,7 +204,9 @@ struct event {
 		const char *name; /* RECORD_EXEC, RECORD_THREAD: the new comm */
 		struct {
 			bool in, preempted;
-		} sched; /* RECORD_SWITCH */
+			enum metric cause; /* of a wait that its thread has reported; METRIC_ON_CPU:
+			                      of none */
+		} sched;                   /* RECORD_SWITCH */
 		uint64_t lost;
 		uint64_t birth; /* RECORD_BIRTH: where the next thread begins; 0: there is none */
 		struct event_op op;

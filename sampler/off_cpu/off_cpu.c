@@ -325,6 +325,12 @@ static bool is_in_call(const struct off_cpu_state *s)
 	return s->out && s->call_ns && s->call_ns <= s->since_ns && s->call != METRIC_OFF_OTHER;
 }
 
+/* Its thread has reported the wait that is under way. */
+static bool is_reported(const struct off_cpu_state *s)
+{
+	return s->out && s->reported != METRIC_ON_CPU;
+}
+
 // Adds it to thread->ns, and hands it on or keeps it.
 static void off_cpu_give_interval(struct off_cpu *o, struct thread *thread,
                                   const struct off_cpu_interval *interval)
@@ -332,7 +338,7 @@ static void off_cpu_give_interval(struct off_cpu *o, struct thread *thread,
 	struct off_cpu_state *s = &thread->off_cpu;
 	// A preempted thread is known to be runnable, and one that has reported its call to be in
 	// that: their times are not part of the unknown.
-	bool known = s->preempted || is_in_call(s);
+	bool known = s->preempted || is_in_call(s) || is_reported(s);
 	uint64_t unknown_ns = known ? 0 : share_of_unknown(s, interval->off_ns);
 
 	thread->ns[interval->cause] += interval->off_ns;
@@ -497,6 +503,8 @@ static enum metric end_interval(struct off_cpu *o, struct thread *thread, uint64
 	}
 	if (interval.cause == METRIC_OFF_OTHER && is_in_call(s))
 		interval.cause = s->call;
+	if (interval.cause == METRIC_OFF_OTHER && is_reported(s))
+		interval.cause = s->reported;
 	if (s->out && s->preempted) {
 		interval.cause = METRIC_OFF_RUNNABLE;
 		// Where it was preempted its own samples tell better: they have Python's frames.
@@ -581,7 +589,7 @@ static void give_called(struct off_cpu *o, struct thread *thread, uint64_t end_n
 	uint64_t ns = min_ns(s->called_ns, end_ns - s->since_ns);
 	struct off_cpu_interval interval = { s->since_ns, ns, s->called, false, false };
 
-	if (!s->out || s->preempted || !ns)
+	if (!s->out || s->preempted || !ns || is_reported(s))
 		return;
 	if (s->since_ns > s->called_until_ns + NEARBY_NS) {
 		s->called_ns = 0;
@@ -659,11 +667,18 @@ void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, 
 	s->since_ns = time_ns;
 	s->sampled_ns = thread->sampled_ns;
 	s->out = !in;
+	s->reported = METRIC_ON_CPU;
 	s->preempted = !in && preempted;
 	if (s->out && s->seen == SEEN_BY_SAMPLE) // it came first, and is of this switch
 		s->seen_from_ns = s->seen_until_ns = time_ns;
 	if (s->out && !preempted)
 		off_cpu_queue(o, thread);
+}
+
+void off_cpu_reported(struct off_cpu *o, struct thread *thread, enum metric cause)
+{
+	(void)o;
+	thread->off_cpu.reported = cause;
 }
 
 void off_cpu_woken(struct off_cpu *o, struct thread *thread, uint64_t time_ns, uint32_t waker,
@@ -694,7 +709,8 @@ void off_cpu_returned(struct off_cpu *o, struct thread *thread, uint64_t begin_n
 	struct off_cpu_state *s = &thread->off_cpu;
 
 	s->call = METRIC_OFF_OTHER;
-	if (!o->options.estimated)
+	// Who estimates lays waits for children where they were.
+	if (!o->options.estimated || s->called == METRIC_OFF_CHILD)
 		return;
 	s->called_ns += end_ns - min_ns(begin_ns, end_ns);
 	s->called_until_ns = end_ns;

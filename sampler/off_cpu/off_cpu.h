@@ -74,6 +74,9 @@ void off_cpu_begin(struct off_cpu *o, struct thread *thread, uint64_t time_ns);
 void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, bool in,
                     bool preempted);
 
+/* THREAD has reported the wait that has just begun: it is for CAUSE. */
+void off_cpu_reported(struct off_cpu *o, struct thread *thread, enum metric cause);
+
 /* A RECORD_WAKING: THREAD is woken by WAKER (a number; 0: nobody that is followed), or by what BY
    says. The wait that is under way ends, or one whose record of its beginning is still to come. */
 void off_cpu_woken(struct off_cpu *o, struct thread *thread, uint64_t time_ns, uint32_t waker,

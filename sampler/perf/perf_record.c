@@ -180,6 +180,7 @@ static void decode_switch(struct cursor *trailer, uint16_t misc, struct event *o
 	out->tid = cursor_u32(trailer);
 	out->sched.in = !(misc & PERF_RECORD_MISC_SWITCH_OUT);
 	out->sched.preempted = misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	out->sched.cause = METRIC_ON_CPU;
 }
 
 static void decode_lost(struct cursor *b, uint32_t type, struct event *out)

@@ -34,9 +34,11 @@ enum seen {
 
 struct off_cpu_state {
 	bool begun;
-	bool switched;     /* a switch record has come */
-	bool out;          /* it is off the CPU */
-	bool preempted;    /* and still wants it */
+	bool switched;  /* a switch record has come */
+	bool out;       /* it is off the CPU */
+	bool preempted; /* and still wants it */
+	/* What it waits for, as it has reported itself; METRIC_ON_CPU: it has not. */
+	enum metric reported;
 	uint64_t since_ns; /* when its present state began */
 	uint64_t woken_ns; /* when it was woken last; 0: no wakeup has been seen */
 	uint32_t waker;    /* number; 0: nobody that is followed */

@@ -193,6 +193,8 @@ static void on_switch(struct tracker *t, const struct event *event)
 	off_cpu_switch(t->off_cpu, thread, event->time_ns, event->sched.in, event->sched.preempted);
 	if (event->sched.in)
 		return;
+	if (event->sched.cause != METRIC_ON_CPU)
+		off_cpu_reported(t->off_cpu, thread, event->sched.cause);
 	struct cpu_split split = cpu_account_switched(thread, event->sched.preempted, &t->rules);
 	tracker_give_short(t, thread, event->time_ns, split.short_ns);
 }

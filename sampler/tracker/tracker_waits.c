@@ -196,7 +196,7 @@ static void take_posts(struct tracker *t, uint32_t pid, struct wait_event *wait)
 		add_share(t, wait, wait->end_ns, 0, HELD_BY_NOBODY);
 }
 
-// THREAD (NULL: it has ended) begins a call that waits for a disk, or returns from it.
+// THREAD (NULL: it has ended) begins a call that waits for a disk or a child, or returns from it.
 static void take_call(struct tracker *t, struct thread *thread, const struct event *event)
 {
 	const struct event_wait *from = &event->wait;
@@ -212,7 +212,9 @@ static void take_call(struct tracker *t, struct thread *thread, const struct eve
 	frames[0] = unwinder_frame(t->unwinder, thread->process->space, pid, from->address);
 	frames[1] = unwinder_frame(t->unwinder, thread->process->space, pid, from->made_at);
 	frames[1].kind = FRAME_RETURN;
-	off_cpu_call(t->off_cpu, thread, METRIC_OFF_FILE, frames, event->time_ns);
+	off_cpu_call(t->off_cpu, thread,
+	             from->kind == HELD_CHILD ? METRIC_OFF_CHILD : METRIC_OFF_FILE, frames,
+	             event->time_ns);
 }
 
 void tracker_on_wait(struct tracker *t, const struct event *event)
@@ -233,7 +235,7 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 	if (wait.begin_ns > wait.end_ns)
 		return;
 	wait.thread = thread ? thread->number : find_ended(t, event->pid, event->tid);
-	if (wait.kind == HELD_FILE) {
+	if (wait.kind == HELD_FILE || wait.kind == HELD_CHILD) {
 		take_call(t, thread, event);
 		return;
 	}

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -872,6 +873,40 @@ static void mode_files(void)
 		fdatasync(-1);
 }
 
+static pid_t make_child(int status)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		usleep(20000);
+		_exit(status);
+	}
+	return child;
+}
+
+// Calls that wait for a child.
+static void mode_children(void)
+{
+	struct rusage usage;
+	siginfo_t info = { 0 };
+	int status = 0;
+
+	fflush(stdout);
+	make_child(1);
+	PRINT_RESULT(wait(&status) > 0);
+	PRINT_RESULT(waitpid(make_child(2), &status, 0) > 0);
+	make_child(3);
+	PRINT_RESULT(wait3(&status, 0, &usage) > 0);
+	PRINT_RESULT(wait4(make_child(4), &status, 0, &usage) > 0);
+	PRINT_RESULT(waitid(P_PID, (id_t)make_child(5), &info, WEXITED));
+	printf("%d %d\n", WEXITSTATUS(status), info.si_status);
+	PRINT_RESULT(wait(&status));
+	PRINT_RESULT(waitpid(-1, &status, WNOHANG));
+	PRINT_RESULT(waitid(P_ALL, 0, &info, WEXITED));
+	for (int i = 0; i < 100000; i++)
+		waitpid(-1, &status, 0);
+}
+
 static const struct mode {
 	const char *name;
 	void (*run)(void);
@@ -902,6 +937,7 @@ static const struct mode {
 	{ "early", mode_early },
 	{ "storm", mode_storm },
 	{ "files", mode_files },
+	{ "children", mode_children },
 };
 
 int main(int argc, char **argv)

@@ -338,13 +338,13 @@ static void print_wait(const struct record *record)
 {
 	static const char *const names[] = { "?",         "mutex",   "rwlock", "condition",
 		                             "semaphore", "barrier", "join",   "spinlock",
-		                             "once",      "signal",  "file" };
+		                             "once",      "signal",  "file",   "child" };
 	const struct record_wait *wait = (const struct record_wait *)record;
 	const struct wait_part *parts = (const struct wait_part *)(wait + 1);
 	uint64_t from = wait->begin_ns;
 
 	printf(" %s %#" PRIx64 " %" PRIu64 " ns%s%s%s",
-	       names[wait->kind <= HELD_FILE ? wait->kind : 0], wait->address,
+	       names[wait->kind <= HELD_CHILD ? wait->kind : 0], wait->address,
 	       record->time_ns - wait->begin_ns,
 	       record->flags & HELD_TIMED_OUT ? ", timed out" : "",
 	       record->flags & HELD_INTERRUPTED ? ", interrupted" : "",

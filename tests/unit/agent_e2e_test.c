@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "base/record.h"
 #include "tests/support/agent_run.h"
 #include "tests/support/expect.h"
 
@@ -74,12 +75,20 @@ Test(agent_e2e, forked_children_sample_themselves)
 	expect_weight(0.8);
 }
 
+static uint64_t slept; // samples that say how often their threads had slept
+
+static void visit_children(void *context, const struct record *record)
+{
+	(void)context;
+	slept += record->type == RECORD_SAMPLE && ((const struct record_sample *)record)->sleeps;
+}
+
 // How long it ran, and that it ended, is all that is to be known of a child that had no tick.
 Test(agent_e2e, a_child_says_when_it_ends_however_short_it_was)
 {
 	char *argv[] = { TARGET, "short-children", NULL };
 	const struct agent_run_options plain = { .without = true };
-	const struct agent_run_options slow = { .hz = 1 };
+	const struct agent_run_options slow = { .hz = 1, .visit = visit_children };
 
 	agent_run(&without, &plain, argv);
 	agent_run(&with, &slow, argv);
@@ -87,6 +96,7 @@ Test(agent_e2e, a_child_says_when_it_ends_however_short_it_was)
 	cr_expect(eq(str, with.output, without.output));
 	cr_expect(eq(u64, with.exits, 20 + 1), "%lu", (unsigned long)with.exits);
 	expect_weight(0.8);
+	cr_expect(ge(u64, slept, 20));
 }
 
 Test(agent_e2e, a_forked_child_waits_for_no_lock_of_the_loaders)

@@ -210,6 +210,55 @@ Test(follow, a_wait_that_begins_or_that_others_had_is_no_time_off_the_cpu)
 	expect_no_more();
 }
 
+static void give_slept_sample(uint64_t time_ns, uint64_t cpu_ns, uint32_t sleeps)
+{
+	struct record_sample *sample = (struct record_sample *)memory;
+
+	memset(sample, 0, sizeof(*sample));
+	sample->cpu_time_ns = cpu_ns;
+	sample->sleeps = sleeps;
+	sample->head.flags = SAMPLE_NO_USER;
+	give(RECORD_SAMPLE, PID, time_ns, sizeof(*sample));
+}
+
+Test(follow, what_a_thread_waits_for_is_said_with_its_switches)
+{
+	const struct event *event;
+
+	begin_process();
+	give_wait(HELD_CHILD, 0, 2000000, 3000000);
+	give_sample(PID, 5000000, 3999000, false);
+	for (int i = 0; i < 2; i++) {
+		event = follow_next(follow);
+		cr_assert(event != NULL);
+		cr_expect(eq(int, (int)event->type, (int)RECORD_SWITCH));
+		cr_expect(eq(int, (int)event->sched.cause,
+		             i ? (int)METRIC_ON_CPU : (int)METRIC_OFF_CHILD));
+	}
+	expect(RECORD_SAMPLE, PID);
+	expect_no_more();
+}
+
+Test(follow, who_has_never_slept_has_waited_for_a_cpu)
+{
+	const struct event *event;
+
+	begin_process();
+	give_slept_sample(1000000, 999000, 5);
+	expect_no_more();
+	give_wait(HELD_MUTEX, 0, 2000000, 3000000);
+	give_slept_sample(9000000, 3999000, 6); // off it for 5 ms, 1 ms of them in the wait
+	int preempted = 0;
+	for (int i = 0; i < 6 && (event = follow_next(follow)); i++)
+		preempted += event->sched.preempted;
+	cr_expect(eq(int, preempted, 2), "before the wait, and after it");
+	expect_no_more();
+	give_slept_sample(19000000, 9999000, 9); // three times, and it has reported no wait
+	for (preempted = 0; (event = follow_next(follow));)
+		preempted += event->sched.preempted;
+	cr_expect(eq(int, preempted, 0));
+}
+
 Test(follow, more_waits_than_are_kept_lie_where_they_were)
 {
 	uint64_t at_ns = 1000000, out = 0;

@@ -241,8 +241,10 @@ Test(perf_record, forks_execs_names_exits_switches_and_losses)
 	start(&m, PERF_RECORD_SWITCH,
 	      PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT);
 	finish_with_trailer(&m, 20, 21, 900);
+	memset(&e, 0x55, sizeof(e));
 	cr_assert(eq(int, decode(&m, &e), PERF_RECORD_EVENT));
 	cr_expect(e.type == RECORD_SWITCH && e.tid == 21 && !e.sched.in && e.sched.preempted);
+	cr_expect(eq(int, (int)e.sched.cause, METRIC_ON_CPU), "the kernel does not say it");
 
 	start(&m, PERF_RECORD_LOST, 0);
 	put64(&m, 1);

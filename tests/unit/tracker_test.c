@@ -601,6 +601,22 @@ static void give_call(bool begins, uint64_t ms)
 	give(event, PID, 7, ms);
 }
 
+Test(tracker, what_a_thread_says_that_it_waits_for_is_the_cause_of_its_wait)
+{
+	struct event out = { .type = RECORD_SWITCH, .sched = { .cause = METRIC_OFF_FILE } };
+
+	give_exec(PID, "app", 10);
+	give_fork(PID, 7, PID, 10);
+	switch_thread(7, true, 11);
+	give(out, PID, 7, 13);
+	switch_thread(7, true, 17);
+	switch_thread(7, false, 19); // of this one nothing is known
+	switch_thread(7, true, 22);
+	give_exit(PID, 7, 23);
+	cr_expect(strstr(story, "T2 4 x0") != NULL, "%s", story);
+	cr_expect(strstr(story, "T2 3 x0") == NULL, "%s", story);
+}
+
 // It is no wait for another thread.
 Test(tracker, what_a_thread_waits_for_in_a_call_for_a_disk_is_that)
 {

@@ -21,7 +21,8 @@ struct pair {
 
 static struct told {
 	uint64_t count, kinds[HELD_ONCE + 1];
-	uint64_t begun, returned; // HELD_FILE
+	uint64_t begun, returned; // HELD_FILE, HELD_CHILD
+	uint64_t long_children;   // which took as long as those that were waited for lived
 	uint64_t timed_out, interrupted, cut, notes;
 	uint64_t ns, unknown_ns;
 	uint64_t many_ns, many_unknown_ns; // the same of waits with MANY parts and more
@@ -84,9 +85,11 @@ static void visit(void *context, const struct record *record)
 	told.notes += record->type == RECORD_NOTE;
 	if (record->type != RECORD_WAIT || record->flags & HELD_POSTED)
 		return;
-	if (wait->kind == HELD_FILE) {
+	if (wait->kind == HELD_FILE || wait->kind == HELD_CHILD) {
 		told.begun += (record->flags & HELD_BEGUN) != 0;
 		told.returned += (record->flags & HELD_BEGUN) == 0;
+		told.long_children += wait->kind == HELD_CHILD && !(record->flags & HELD_BEGUN) &&
+		                      record->time_ns - wait->begin_ns > 10000000;
 		cr_expect(ne(u64, wait->address, 0));
 		cr_expect(ne(u64, wait->made_at, 0));
 		return;
@@ -277,6 +280,16 @@ Test(waits_e2e, a_call_that_waits_for_a_disk_is_told_as_it_begins_and_as_it_retu
 	// The cancelled one does not return.
 	cr_expect(ge(u64, told.begun, told.returned));
 	cr_expect(le(u64, told.begun, told.returned + 1));
+	cr_expect(lt(u64, told.begun, 5000),
+	          "of calls that return at once one in many is reported");
+}
+
+Test(waits_e2e, a_call_that_waits_for_a_child_is_told_as_it_begins_and_as_it_returns)
+{
+	run_both("children");
+	cr_expect(ge(u64, told.begun, 7));
+	cr_expect(eq(u64, told.begun, told.returned));
+	cr_expect(eq(u64, told.long_children, 5), "those that return at once are no waits");
 	cr_expect(lt(u64, told.begun, 5000),
 	          "of calls that return at once one in many is reported");
 }

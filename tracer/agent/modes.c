@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <time.h>
 
 // The kernel's names for the clocks of the calling thread, see clock_getcpuclockid(3): of the low
@@ -27,6 +28,16 @@ struct modes modes_now(void)
 
 	errno = error;
 	return now;
+}
+
+uint32_t modes_sleeps(void)
+{
+	int error = errno;
+	struct rusage usage;
+	bool known = getrusage(RUSAGE_THREAD, &usage) == 0;
+
+	errno = error;
+	return known ? (uint32_t)usage.ru_nvcsw + 1 : 0;
 }
 
 uint64_t modes_kernel_ns(struct modes before, struct modes now)

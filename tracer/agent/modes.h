@@ -20,6 +20,10 @@ struct modes {
 /* The calling thread's until now; zeros if the kernel does not tell. */
 struct modes modes_now(void);
 
+/* How often the calling thread has given up its CPU to wait, and one; 0 if the kernel does not
+   tell. Keeps errno. */
+uint32_t modes_sleeps(void);
+
 /* The time of those from BEFORE to NOW that fell into the kernel. */
 uint64_t modes_kernel_ns(struct modes before, struct modes now);
 

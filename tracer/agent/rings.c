@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/record.h"
 #include "tracer/agent/maps.h"
+#include "tracer/agent/modes.h"
 #include "tracer/agent/system.h"
 
 #include <errno.h>
@@ -548,6 +549,7 @@ void rings_write_rest(const struct rings *r, struct lane *lane, uint64_t cpu_ns)
 	sample->cpu_time_ns = cpu_ns;
 	sample->kind = SAMPLE_ON_CPU;
 	sample->syscall = -1;
+	sample->sleeps = modes_sleeps();
 	lane_commit(lane, &sample->head, sizeof(*sample));
 	lane->cpu_ns = cpu_ns;
 }

@@ -2,6 +2,7 @@
 #include "tracer/agent/sample/sample.h"
 
 #include "base/clock.h"
+#include "tracer/agent/modes.h"
 #include "tracer/agent/sample/context.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static void fill(struct record_sample *sample, uint64_t cpu_ns, uint64_t weight_
 	sample->stack_bytes = 0;
 	sample->syscall = -1;
 	sample->subnormal = 0;
-	sample->reserved = 0;
+	sample->sleeps = modes_sleeps();
 }
 
 bool sample_write(struct rings *rings, struct lane *lane, const void *context, uint32_t stack_bytes,

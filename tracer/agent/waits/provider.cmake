@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 agent_provider(waits
   HOOKS
+    waits_children.c
     waits_files.c
     waits_hooks.c
     waits_made.c

@@ -50,7 +50,8 @@ static bool cut;            // a history was too short: atomic
 static __thread struct {
 	uint32_t epoch, tid;
 	uint32_t told;
-	uint32_t quick;  // calls for a disk in a row that did not wait, up to QUICK; then all
+	uint32_t quick;  // calls for a disk or child in a row that did not wait, up to QUICK; then
+	                 // all
 	uint16_t inside; // the place where it waits, and one; 0: nowhere
 } own __attribute__((tls_model("initial-exec")));
 
@@ -464,8 +465,7 @@ static void write_record(struct lane *lane, const struct wait *w, uint64_t end_n
 	record->head.time_ns = end_ns;
 	record->begin_ns = w->begin_ns;
 	record->address = (uint64_t)(uintptr_t)w->address;
-	record->made_at =
-		w->kind == HELD_FILE ? (uint64_t)(uintptr_t)w->caller : made_at(w->address);
+	record->made_at = w->caller ? (uint64_t)(uintptr_t)w->caller : made_at(w->address);
 	record->kind = w->kind;
 	record->count = parts->count;
 	memcpy(record + 1, parts->part, bytes);
@@ -544,7 +544,7 @@ void waits_signal(uint32_t to, uint16_t flags)
 	errno = error;
 }
 
-static void tell_file(const struct wait *w, uint64_t time_ns, uint16_t flags)
+static void tell_call(const struct wait *w, uint64_t time_ns, uint16_t flags)
 {
 	const struct parts none = { .count = 0 };
 	struct lane *lane = take_lane();
@@ -561,7 +561,7 @@ static bool is_quick(void)
 	return own.quick >= QUICK && ++own.quick % QUICK != 0;
 }
 
-bool waits_file_begin(struct wait *w, const void *function, const void *caller)
+bool waits_call_begin(struct wait *w, uint16_t kind, const void *function, const void *caller)
 {
 	int error = errno;
 
@@ -571,14 +571,14 @@ bool waits_file_begin(struct wait *w, const void *function, const void *caller)
 	if (is_quick())
 		return false;
 	*w = (struct wait){
-		.address = function, .caller = caller, .begin_ns = clock_now_ns(), .kind = HELD_FILE
+		.address = function, .caller = caller, .begin_ns = clock_now_ns(), .kind = kind
 	};
-	tell_file(w, w->begin_ns, HELD_BEGUN);
+	tell_call(w, w->begin_ns, HELD_BEGUN);
 	errno = error;
 	return true;
 }
 
-void waits_file_end(const struct wait *w)
+void waits_call_end(const struct wait *w)
 {
 	int error = errno;
 	uint64_t end_ns = clock_now_ns();
@@ -586,7 +586,7 @@ void waits_file_end(const struct wait *w)
 	waits_tid();
 	own.quick = end_ns - w->begin_ns >= WAITS_LEAST_NS ? 0 : own.quick + (own.quick < QUICK);
 	if (agent->on && w->begin_ns >= agent->born_ns)
-		tell_file(w, end_ns, 0);
+		tell_call(w, end_ns, 0);
 	errno = error;
 }
 

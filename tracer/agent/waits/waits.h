@@ -99,7 +99,7 @@ static inline WAITS_FAST bool waits_watched(const volatile void *address)
 /* One wait, on the stack of whoever waits. */
 struct wait {
 	const void *address;
-	const void *caller; /* of HELD_FILE */
+	const void *caller; /* of HELD_FILE and HELD_CHILD */
 	uint64_t begin_ns;
 	uint32_t owner;   /* who held it at the begin, 0 if unknown: the caller fills it in */
 	uint32_t missing; /* a barrier: how many are still to arrive, WAITS_MANY if unknown:
@@ -133,10 +133,11 @@ void waits_post(const volatile void *address, uint16_t kind);
    say, HELD_TO_THREAD to thread TO, HELD_TO_PIDFD to what descriptor TO leads to. */
 void waits_signal(uint32_t to, uint16_t flags);
 
-/* The calling thread is about to wait for a disk in libc's FUNCTION, which CALLER has called, and
-   has returned. False: this one is not reported, and has no end. */
-bool waits_file_begin(struct wait *w, const void *function, const void *caller);
-void waits_file_end(const struct wait *w);
+/* The calling thread is about to wait in libc's FUNCTION, which CALLER has called, for a disk
+   (HELD_FILE) or a child (HELD_CHILD), and has returned. False: this one is not reported, and has
+   no end. */
+bool waits_call_begin(struct wait *w, uint16_t kind, const void *function, const void *caller);
+void waits_call_end(const struct wait *w);
 
 /* The same as waits_took(), where nobody may be waiting yet. */
 void waits_owns(const volatile void *address);

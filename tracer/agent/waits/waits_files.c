@@ -14,10 +14,10 @@
 	{                                                                                          \
 		struct wait wait;                                                                  \
 		const void *caller = WAITS_CALLER(), *next = (const void *)waits_next.name;        \
-		if (waits_are_ours(caller) || !waits_file_begin(&wait, next, caller))              \
+		if (waits_are_ours(caller) || !waits_call_begin(&wait, HELD_FILE, next, caller))   \
 			return waits_next.name arguments;                                          \
 		int result = waits_next.name arguments;                                            \
-		waits_file_end(&wait);                                                             \
+		waits_call_end(&wait);                                                             \
 		return result;                                                                     \
 	}
 FILE_CALL(fsync, (int fd), (fd))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions that waits_hooks.c, waits_sync.c, waits_signals.c and waits_files.c stand in front
- * of: those that would be called
- * without us, found when the first of them is called.
+ * The functions that waits_hooks.c, waits_sync.c, waits_signals.c, waits_files.c and
+ * waits_children.c stand in front of: those that would be called without us, found when the first
+ * of them is called.
  *
  * Each pointer leads at first to a function that looks; where nobody has the function, that answers
  * as a C library does which has none.
@@ -13,7 +13,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/types.h>
+#include <sys/wait.h>
 #include <time.h>
 
 /* X(name, by which other name libc has it, or NULL, what a call gives if nobody has it, parameters,
@@ -86,7 +88,17 @@
 	X(sync_file_range, NULL, waits_no_call(),                                                   \
 	  (int fd, off64_t from, off64_t bytes, unsigned flags), (fd, from, bytes, flags))          \
 	X(msync, NULL, waits_no_call(), (void *address, size_t bytes, int flags),                   \
-	  (address, bytes, flags))
+	  (address, bytes, flags))                                                                 \
+	X(wait, NULL, waits_no_call(), (int *status), (status))                                     \
+	X(waitpid, NULL, waits_no_call(), (pid_t child, int *status, int options),                  \
+	  (child, status, options))                                                                \
+	X(wait3, NULL, waits_no_call(), (int *status, int options, struct rusage *usage),           \
+	  (status, options, usage))                                                                \
+	X(wait4, NULL, waits_no_call(),                                                             \
+	  (pid_t child, int *status, int options, struct rusage *usage),                           \
+	  (child, status, options, usage))                                                         \
+	X(waitid, NULL, waits_no_call(), (idtype_t which, id_t child, siginfo_t *info, int options),\
+	  (which, child, info, options))
 // clang-format on
 
 struct waits_next {
