@@ -256,6 +256,9 @@ struct span_event {
 	                    */
 	uint32_t waker; /* the thread that was on the CPU then; 0: not known, or none of the run */
 	enum woken_by woken_by;
+	/* Nobody reports its thread's switches: what it did since its last span or sample may
+	   become known later, and was not the same all the time. */
+	bool estimated;
 };
 
 /* What a thread waits for at TIME_NS, or from then on, is done at the other end of a pipe or

@@ -447,6 +447,7 @@ void wall_span(struct wall *w, const struct span_event *span)
 
 	if (!h || h->ended)
 		return;
+	h->estimated = span->estimated;
 	struct raw raw = { .from_ns = max_ns(span->from_ns, h->since_ns),
 		           .to_ns = span->to_ns,
 		           .state = (uint8_t)span->state,

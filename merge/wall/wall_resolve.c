@@ -75,7 +75,12 @@ static bool is_known(const struct history *h, uint64_t to_ns)
 {
 	if (h->resolved_ns >= to_ns || (h->ended && !h->raw.count))
 		return true;
-	return !h->raw.count && (h->state == THREAD_RUNS || h->state == THREAD_READY);
+	if (h->raw.count || (h->state != THREAD_RUNS && h->state != THREAD_READY))
+		return false;
+	// Where switches are estimates, its next sample says for how long it had no CPU since its
+	// last one.
+	const struct place *last = h->samples.count ? deque_last(&h->samples, struct place) : NULL;
+	return !h->estimated || (last && last->from_ns >= to_ns);
 }
 
 // The share of [FROM_NS, TO_NS) that V's bins have. What waits for a place in them is left out, so

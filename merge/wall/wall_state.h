@@ -163,6 +163,7 @@ struct history {
 	uint64_t born_ns;
 	enum thread_state state; /* THREAD_GONE: it has ended, or not begun */
 	uint64_t since_ns;
+	bool estimated;                        /* its spans are */
 	uint64_t running_since_ns, stopped_ns; /* its last, or present, time on a CPU */
 	/* Of its last waits that have some, each of other descriptors, the youngest first. */
 	struct peers_kept peers[PEER_SETS];

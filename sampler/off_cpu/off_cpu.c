@@ -523,6 +523,7 @@ static enum metric end_interval(struct off_cpu *o, struct thread *thread, uint64
 static void tell_span(const struct off_cpu *o, struct span_event span, enum thread_state next)
 {
 	span.next = next;
+	span.estimated = o->options.estimated;
 	if (o->options.span)
 		o->options.span(o->context, &span);
 }
@@ -585,7 +586,8 @@ static void give_called(struct off_cpu *o, struct thread *thread, uint64_t end_n
 		                   .from_ns = s->since_ns,
 		                   .state = THREAD_BLOCKED,
 		                   .cause = s->called,
-		                   .next = THREAD_BLOCKED };
+		                   .next = THREAD_BLOCKED,
+		                   .estimated = true };
 	uint64_t ns = min_ns(s->called_ns, end_ns - s->since_ns);
 	struct off_cpu_interval interval = { s->since_ns, ns, s->called, false, false };
 

@@ -797,6 +797,40 @@ Test(wall, an_estimate_of_a_wait_is_what_is_told_beside_it)
 	wall_free(wall);
 }
 
+static void estimate(uint32_t thread, uint64_t from_ns, uint64_t to_ns, enum thread_state state,
+                     enum thread_state next)
+{
+	wall_span(wall, &(struct span_event){ .thread = thread,
+	                                      .from_ns = from_ns,
+	                                      .to_ns = to_ns,
+	                                      .state = state,
+	                                      .next = next,
+	                                      .cause = METRIC_OFF_LOCK,
+	                                      .estimated = true });
+}
+
+// Thread 1 waits for 20 ms, in which thread 2 had a CPU for 6 ms: that shows by its next sample.
+Test(wall, who_seems_to_run_may_turn_out_to_have_had_no_cpu)
+{
+	two_run();
+	uint64_t begin = now;
+	estimate(2, begin, begin, THREAD_READY, THREAD_RUNS);
+	estimate(1, begin, begin, THREAD_RUNS, THREAD_BLOCKED);
+	now += 20 * MS;
+	tell_wait_for_2(begin, now);
+	estimate(1, begin, now, THREAD_BLOCKED, THREAD_RUNS);
+	for (int ms = 0; ms < 20; ms++) {
+		now += MS;
+		tick(1, 1, false);
+	}
+	estimate(2, begin, begin + 5 * MS, THREAD_RUNS, THREAD_READY);
+	estimate(2, begin + 5 * MS, begin + 19 * MS, THREAD_READY, THREAD_RUNS);
+	tick(2, 2, false);
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 6, 0.1), "%.2f", told[2] / MS);
+	wall_free(wall);
+}
+
 // THREAD has waited for MS milliseconds, until WAKER, which ran, ended that.
 static void woken(uint32_t thread, unsigned ms, uint32_t waker)
 {
