@@ -22,6 +22,7 @@ static struct follow_task *told_task(struct follow *f, struct follow_proc *p, ui
 static void take_sleeps(struct follow_task *task, uint32_t sleeps)
 {
 	task->kept_cpu = sleeps && task->sleeps && sleeps - task->sleeps <= task->reported;
+	task->tells_all = task->kept_cpu;
 	task->sleeps = sleeps;
 	task->reported = 0;
 }

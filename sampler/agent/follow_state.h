@@ -33,7 +33,9 @@ struct follow_task {
 	uint64_t run_ns, wait_ns; /* by the last look */
 	uint32_t sleeps; /* by the last sample: how often it gave up its CPU, and one; 0: unknown */
 	uint32_t reported; /* waits since then */
-	bool kept_cpu;     /* by the sample that is being taken: it has done so for those alone */
+	bool tells_all; /* by the last sample: it had done so for waits that it has reported alone
+	                 */
+	bool kept_cpu;  /* the same, of the sample that is being taken */
 	uint64_t looked_ns;
 	uint64_t told_cpu_ns;      /* of a process without agent: up to its last stackless sample */
 	uint64_t recent_ns;        /* how long it ran between the last two looks */

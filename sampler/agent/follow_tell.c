@@ -69,7 +69,7 @@ static uint64_t part_of(uint64_t ns, uint64_t of_ns, uint64_t part_ns)
 // reason.
 static uint64_t waited_ns(const struct follow_task *task)
 {
-	return task->kept_cpu ? UINT64_MAX : task->wait_ns;
+	return task->kept_cpu ? TIMELINE_NO_CPU : task->wait_ns;
 }
 
 // Those of TASK's waits that were over by NOW_NS, when it had run for CPU_NS. For the rest of the
@@ -88,7 +88,15 @@ static void tell_waits(struct follow *f, const struct follow_proc *p, struct fol
 	uint64_t off = timeline_off_ns(t, now_ns, cpu_ns), known = known_ns(task, count);
 	uint64_t life = now_ns - timeline_from_ns(t);
 	uint64_t rest = off > known ? off - known : 0, beside = life > known ? life - known : 0;
+	uint64_t last =
+		now_ns - follow_later(task->waits[count - 1].times.end_ns, timeline_from_ns(t));
 	bool spins = known > off + FOLLOW_SLACK_LOOKED_NS;
+
+	// Time without a CPU comes last: see TIMELINE_NO_CPU.
+	if (task->kept_cpu && !t->out) {
+		rest -= rest < last ? rest : last;
+		beside -= beside < last ? beside : last;
+	}
 
 	for (size_t i = 0; i < count; i++) {
 		struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
@@ -159,8 +167,11 @@ void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct f
 	struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
 
 	tell_waits(f, p, task, task->looked_ns, task->run_ns);
-	size_t count = timeline_blocked(&task->timeline, task->looked_ns, task->run_ns,
-	                                task->wait_ns, switches);
+	// It has waited for a CPU before it blocked; or as it was woken from waits that are known.
+	// Who reports all its waits will say when this one began.
+	uint64_t wait_ns = task->tells_all ? 0 : task->wait_ns;
+	size_t count =
+		timeline_blocked(&task->timeline, task->looked_ns, task->run_ns, wait_ns, switches);
 
 	push_switches(f, p, task, switches, count, METRIC_ON_CPU);
 }
@@ -191,6 +202,7 @@ static void begin_task(struct follow_task *task, uint64_t start_ns, uint64_t cpu
 	task->wait_count = 0;
 	task->reported = 0;
 	task->sleeps = !cpu_ns && !wait_ns; // who has just been made has not slept
+	task->tells_all = task->sleeps != 0;
 	timeline_start(&task->timeline, start_ns, cpu_ns, wait_ns);
 }
 

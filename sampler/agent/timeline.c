@@ -125,7 +125,10 @@ size_t timeline_running(struct timeline *t, uint64_t now_ns, uint64_t cpu_ns, ui
 	// An open interval cannot end before what has been said of it.
 	if (t->out && begin + off < t->emitted_ns)
 		off = t->emitted_ns - begin;
-	if (t->out || (off && off >= slack_ns)) {
+	if (!t->out && wait_ns == TIMELINE_NO_CPU && off > slack_ns) {
+		count = close_interval(t, now_ns - off, off - 1, wait_ns, out, 0);
+		off = 0;
+	} else if (t->out || (off && off >= slack_ns)) {
 		count = close_interval(t, begin, off, wait_ns, out, 0);
 		off = 0;
 	}

@@ -20,6 +20,11 @@
 
 #define TIMELINE_SWITCHES_MAX 6
 
+/* As WAIT_NS below: all that is to be told is time for which the thread had no CPU. The kernel's
+   tick takes a thread off its CPU, and the sample that the same tick has asked for is taken once it
+   has one again: so that lies right before the sample. */
+#define TIMELINE_NO_CPU UINT64_MAX
+
 struct timeline_switch {
 	uint64_t time_ns;
 	bool in, preempted;
