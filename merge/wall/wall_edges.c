@@ -192,7 +192,10 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 		                         : raw->signalled ? WALL_SIGNAL
 		                         : raw->inode     ? WALL_DESCRIPTOR
 		                                          : 0,
-		                 .cause = (enum metric)raw->cause,
+		                 // Nobody has looked, but its thread has reported it.
+		                 .cause = times && raw->cause == METRIC_OFF_OTHER
+		                                  ? METRIC_OFF_LOCK
+		                                  : (enum metric)raw->cause,
 		                 .guessed = guessed };
 	struct edge_slot *slot = edge_slot(w, &key);
 	const struct history *v = holder ? wall_find_thread(w, holder) : NULL;

@@ -797,6 +797,32 @@ Test(wall, an_estimate_of_a_wait_is_what_is_told_beside_it)
 	wall_free(wall);
 }
 
+Test(wall, a_wait_that_is_told_is_one_for_a_lock_whether_or_not_anybody_has_looked)
+{
+	size_t edges;
+
+	two_run();
+	uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 20; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	tell_wait_for_2(begin, now);
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = METRIC_OFF_OTHER });
+	wall_finish(wall, now);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	cr_assert(eq(sz, edges, 1));
+	cr_expect(eq(int, (int)e->cause, METRIC_OFF_LOCK));
+	cr_expect(eq(u32, e->holder, 2));
+	wall_free(wall);
+}
+
 static void estimate(uint32_t thread, uint64_t from_ns, uint64_t to_ns, enum thread_state state,
                      enum thread_state next)
 {
