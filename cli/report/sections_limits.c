@@ -233,7 +233,8 @@ static void say_detail(struct section *s, const struct run *run, const struct to
 		            format_count(totals->lost_events).text,
 		            format_duration(totals->lost_ns).text);
 	if (!run->off_cpu_exact && totals->off_cpu_ns)
-		section_say(s, "waiting times are estimates: no scheduler records");
+		section_say(s, "waiting times are estimates%s: no scheduler records",
+		            run->rung == RUNG_AGENT ? ", but for waits that hooks record" : "");
 	if (!run->complete)
 		section_say(s, "this is a checkpoint: the program had not ended yet");
 	if (!s->report->view->verbose)
