@@ -55,6 +55,7 @@ const char *wait_kind_name(uint32_t kind, enum metric cause)
 		[WALL_SIGNAL] = "signal",
 		[WAIT_KIND_TEAM] = "OpenMP barrier",
 		[WAIT_KIND_RANKS] = "MPI call",
+		[WAIT_KIND_FILE_LOCK] = "file lock",
 	};
 
 	if (kind && kind < sizeof(names) / sizeof(names[0]) && names[kind])
@@ -204,8 +205,34 @@ static const struct {
 	{ "semaphore", HELD_SEMAPHORE },  { "barrier", HELD_BARRIER },
 };
 
+// Calls by which processes lock files: those of C libraries, of the kernel and of Python.
+static const char *const file_locks[] = {
+	"flock",
+	"lockf",
+	"lockf64",
+	"fcntl",
+	"fcntl64",
+	"libc_fcntl",
+	"libc_fcntl64",
+	"do_sys_flock",
+	"fcntl_setlk",
+	"{built-in method fcntl.flock}",
+	"{built-in method fcntl.lockf}",
+};
+
+static bool is_file_lock(const char *name)
+{
+	name += strspn(name, "_");
+	for (size_t i = 0; i < sizeof(file_locks) / sizeof(file_locks[0]); i++)
+		if (strcmp(name, file_locks[i]) == 0)
+			return true;
+	return false;
+}
+
 static uint32_t lock_kind_in(const char *name)
 {
+	if (is_file_lock(name))
+		return WAIT_KIND_FILE_LOCK;
 	for (size_t i = 0; i < sizeof(lock_words) / sizeof(lock_words[0]); i++)
 		if (strcasestr(name, lock_words[i].word))
 			return lock_words[i].kind;

@@ -50,7 +50,7 @@ static bool is_held(const struct wait_rows *waits, const struct wait_row *row)
 	if (row->python && row->kind == HELD_SEMAPHORE)
 		return !row->within && !may_be_within(waits, row);
 	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
-	       row->kind == WAIT_KIND_DESCRIPTOR;
+	       row->kind == WAIT_KIND_FILE_LOCK || row->kind == WAIT_KIND_DESCRIPTOR;
 }
 
 // Who has no work of its own to speak of, as the last of a shell's pipeline often, only takes what
@@ -191,7 +191,8 @@ static bool same_text(const char *a, const char *b)
 
 static bool is_lock(const struct wait_row *row)
 {
-	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN;
+	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
+	       row->kind == WAIT_KIND_FILE_LOCK;
 }
 
 // By its name, or by where it is if it has none.
@@ -648,8 +649,8 @@ const struct rule rules_waits[] = {
 	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "
-	          "that held a mutex, read-write lock, lock of Python's or of a database's lock "
-	          "manager, or is at the other end "
+	          "that held a mutex, read-write lock, lock on a file, lock of Python's or of a "
+	          "database's lock manager, or is at the other end "
 	          "of a pipe or socket, as a share of wall time; with what the holder of a lock waits "
 	          "for itself, as at a socket, and with that lock's holders whose stack was not "
 	          "taken; without the time in which that one had no CPU, and without waits at pipes "

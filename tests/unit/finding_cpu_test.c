@@ -555,6 +555,11 @@ Test(finding_cpu, the_functions_of_a_runtime_tell_the_kind_of_its_lock)
 		  "which holds a mutex while save waits for it" },
 		{ "main a.c:3 > save a.c:31 > sync.(*RWMutex).Lock@libc > syscall@libc",
 		  "which holds a read-write lock while save waits for it" },
+		{ "main a.c:3 > save a.c:31 > flock@libc",
+		  "which holds a file lock while save waits for it" },
+		{ "main a.c:3 > save a.c:31 > lockf@libc > fcntl64@libc",
+		  "which holds a file lock while save waits for it" },
+		{ "main a.c:3 > save a.c:31 > flockfile@libc > syscall@libc", NULL },
 		{ "main a.c:3 > save a.c:31 > mutex_wait_in@libc > "
 		  "futex_condvar_wait@libc > syscall@libc",
 		  NULL },
