@@ -62,7 +62,8 @@ static int find_range(const struct evidence *e, struct finding *finding, struct 
 {
 	const struct price_place place = { .function = finding->function,
 		                           .file = finding->file,
-		                           .line = finding->line };
+		                           .line = finding->line,
+		                           .children = finding->children };
 	uint64_t saving = finding->saving_ns, margin = finding->saving_margin_ns;
 	struct price price = { 0 };
 

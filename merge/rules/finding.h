@@ -51,7 +51,8 @@ struct finding {
 	uint64_t saving_low_ns, saving_high_ns;
 	uint64_t asked_ns; /* wall time of what was asked about, of which these are parts */
 	double part;       /* in place of its rule's; 0: that */
-	bool bound; /* what of the saving can be had is up to how far the work can be divided */
+	bool children; /* the place is also what all processes do that the first one has started */
+	bool bound;    /* what of the saving can be had is up to how far the work can be divided */
 	const char *function; /* where to begin; NULL if there is no such place */
 	const char *file;
 	int line;

@@ -133,6 +133,13 @@ static bool is_process(const struct profile *p, uint32_t slot, const struct pric
 	       strchr(" :", title[length]);
 }
 
+static bool is_child(const struct profile *p, uint32_t slot)
+{
+	const struct thread_info *thread = profile_thread(p, slot);
+
+	return thread && thread->process > 1;
+}
+
 // [node - 1]: whether a path that ends there is within PLACE. NULL if there is no memory.
 static bool *find_within(const struct profile *p, const struct price_place *place)
 {
@@ -147,7 +154,9 @@ static bool *find_within(const struct profile *p, const struct price_place *plac
 		const struct path_node *node = profile_node(p, id);
 		struct state *state = &states[id - 1];
 		if (!node->parent)
-			state->entered = !place->function && is_process(p, node->location, place);
+			state->entered =
+				(!place->function && is_process(p, node->location, place)) ||
+				(place->children && is_child(p, node->location));
 		if (!node->parent)
 			continue;
 		*state = states[node->parent - 1];
@@ -312,14 +321,18 @@ int price_find_by(const struct profile *p, const struct query *query, const stru
 	if (add_up(p, query, QUERY_THREADS, NULL, within, &threads, err) < 0 ||
 	    add_up_wall(p, query, account, within, &wall, err) < 0)
 		return -1;
-	uint64_t whole = of_wall(&wall, &threads);
-	if (!account->ranks && of_threads(&threads, run) > whole)
-		whole = of_threads(&threads, run);
+	uint64_t whole = of_wall(&wall, &threads), by_cpu = of_threads(&threads, run);
+	uint64_t there = sum_of(wall.within) - wall.within[METRIC_OFF_RUNNABLE];
+	if (!account->ranks && by_cpu > whole)
+		whole = by_cpu;
+	if (!account->ranks && by_cpu > there)
+		there = by_cpu;
 	whole += query_sampling_margin(p, whole, account->all_ns ? account->all_ns : run);
-	// That of a place is in WHOLE, and in the symptom as far as own threads had the CPUs.
+	// That of a place is in WHOLE, and in the symptom as far as own threads had the CPUs, but
+	// for what the symptom has elsewhere.
 	bool placed = place->function || place->program || place->pid;
 	uint64_t shown = symptom_ns + margin_ns;
-	shown = placed ? shown : with_queue(shown, 0, &wall);
+	shown = placed && there >= symptom_ns / 2 ? shown : with_queue(shown, 0, &wall);
 	uint64_t high = whole > shown ? whole : shown;
 	high += waits->wall_unknown_ns + may_be_for(waits, place, &wall);
 	high = without_overhead(profile_run(p), high, run);

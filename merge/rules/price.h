@@ -15,12 +15,14 @@
  * The whole place is the function with all its callees. Of a function that none of the user's own
  * has called, such as main() or the entry of a thread, that would be all of the run: it is what
  * that function does itself, with libraries, and all that it calls at the line in question. Of code
- * without a name it is that code, with what the kernel does for it.
+ * without a name it is that code, with what the kernel does for it. A symptom of which most is not
+ * at its place, as what the holder of a lock waits for, has its part of the waits for a CPU.
  *
  * Plain values; texts are borrowed. Any thread, while the profile is not changed.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
@@ -42,6 +44,7 @@ struct price_place {
 	int line;             /* 0: all lines */
 	const char *program; /* "cc1" of "cc1 a.c": all that run it; NULL: none */
 	uint32_t pid;        /* 0: none */
+	bool children;       /* also all that processes do which the first one has started */
 };
 
 /*

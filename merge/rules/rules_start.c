@@ -204,6 +204,8 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	if (line)
 		place_at(line, place, sizeof(place), finding);
 	name_processes(e->profile, names, sizeof(names));
+	// What they compute may have to be done elsewhere, or not at all.
+	finding->children = true;
 	return finding_say(finding,
 	                   "starting and waiting for %s processes%s, which live for %.1f ms "
 	                   "on average: %.0f %% of the time%s%s",

@@ -184,3 +184,34 @@ Test(price, without_a_place_the_symptom_has_its_part_of_waits_for_a_cpu)
 	cr_expect_eq(price.low_ns, 300 * MS);
 	expect_highest(&price, 600);
 }
+
+// As what the holder of a lock waits for, which is charged to who ends that.
+Test(price, a_symptom_of_other_places_has_its_part_of_waits_for_a_cpu)
+{
+	run(METRIC_ON_CPU, 200, "main a.c:3 > work a.c:30");
+	run(METRIC_OFF_SLEEP, 280, "main a.c:3 > serve a.c:14 > usleep@libc");
+	run(METRIC_OFF_NET, 20, "main a.c:3 > ask a.c:40 > read@libc");
+	run(METRIC_OFF_RUNNABLE, 500, "main a.c:3 > work a.c:30");
+	finish(1000, 2);
+	struct price price = price_of(&(struct price_place){ .function = "ask" }, 300);
+
+	cr_expect_eq(price.low_ns, 300 * MS);
+	expect_highest(&price, 600);
+}
+
+Test(price, processes_that_a_place_has_started_are_part_of_it)
+{
+	add_process(&f, 2, 102, "grep");
+	add_thread(&f, 2, 2, 102, "grep");
+	for (unsigned i = 0; i < 400; i++)
+		add(&f, 2, METRIC_ON_CPU, 1, "main b.c:3 > search b.c:9");
+	run(METRIC_ON_CPU, 500, "main a.c:3 > work a.c:30");
+	run(METRIC_ON_CPU, 100, "main a.c:3 > start a.c:40 > fork@libc");
+	finish(1000, 2);
+	struct price price =
+		price_of(&(struct price_place){ .function = "start", .children = true }, 100);
+
+	expect_highest(&price, 500);
+	price = price_of(&(struct price_place){ .children = true }, 100);
+	expect_highest(&price, 400);
+}
