@@ -102,6 +102,15 @@ static const struct names table[] = {
 	  "copy_to_iter*|copy_from_iter*|copyin|copyout" },
 	{ ACTIVITY(FILL), "memset*|wmemset*|bzero|explicit_bzero" },
 	{ ACTIVITY(OBJECT), "<* as core::clone::Clone>::clone*" },
+	// What these do themselves is to copy elements, where a clone of an Arc only counts.
+	{ ACTIVITY(OBJECT) | ACTIVITY(COPY),
+	  "alloc::slice::<impl *>::to_vec*|<[*]>::to_vec*|"
+	  "<alloc::vec::Vec<* as core::clone::Clone>::clone*|"
+	  "<alloc::string::String as core::clone::Clone>::clone*|"
+	  "<alloc::boxed::Box<* as core::clone::Clone>::clone*|"
+	  "<alloc::collections::* as core::clone::Clone>::clone*|"
+	  "<std::collections::* as core::clone::Clone>::clone*|"
+	  "<hashbrown::* as core::clone::Clone>::clone*" },
 	{ ACTIVITY(STRING_END),
 	  "strlen*|strcat*|strncat*|stpcpy*|strnlen*|rawmemchr*|wcslen*|core::str::count::*|"
 	  "<core::str::iter::Char* as core::iter::traits::iterator::Iterator>::advance_by|"
@@ -419,6 +428,28 @@ static bool makes_of_object(const char *name, size_t length, const char *by_refe
 	       memcmp(open + 1 + class_length, by_reference, strlen(by_reference)) == 0;
 }
 
+// Containers of C++'s library, whose copies copy all elements.
+static bool is_container(const char *name)
+{
+	static const char *const containers[] = { "vector<",   "basic_string<", "deque<",
+		                                  "list<",     "forward_list<", "map<",
+		                                  "multimap<", "set<",          "multiset<",
+		                                  "unordered_" };
+
+	if (strncmp(name, "std::", 5) != 0)
+		return false;
+	name += 5;
+	// Its versions are in namespaces of their own.
+	if (strncmp(name, "__cxx11::", 9) == 0)
+		name += 9;
+	else if (strncmp(name, "__1::", 5) == 0)
+		name += 5;
+	for (size_t i = 0; i < sizeof(containers) / sizeof(containers[0]); i++)
+		if (strncmp(name, containers[i], strlen(containers[i])) == 0)
+			return true;
+	return false;
+}
+
 activity_set activity_of(const char *function, const char *file)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -435,7 +466,7 @@ activity_set activity_of(const char *function, const char *file)
 	if (*name != '*')
 		found |= find_names(bucket_of_name(name), name, length);
 	if (makes_of_object(name, length, " const&)"))
-		found |= ACTIVITY(OBJECT);
+		found |= ACTIVITY(OBJECT) | (is_container(name) ? ACTIVITY(COPY) : 0);
 	if (makes_of_object(name, length, "&&)"))
 		found |= ACTIVITY(MOVED);
 	return found;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "merge/rules/finding.h"
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/share.h"
 #include "base/strings.h"
 #include "merge/rules/evidence.h"
 #include "merge/rules/price.h"
@@ -76,6 +78,11 @@ static int find_range(const struct evidence *e, struct finding *finding, struct 
 	else if (price_find_by(e->profile, &e->query, e->waits, &e->wall, &place, saving, margin,
 	                       &price, err) < 0)
 		return -1;
+	if (finding->elsewhere_ns) {
+		double part = share_of(finding->elsewhere_ns, evidence_run_ns(e));
+		price.high_ns += ns_whole(part * (double)e->wall_ns);
+		price.high_ns = price.high_ns < e->wall_ns ? price.high_ns : e->wall_ns;
+	}
 	finding->saving_low_ns = finding->bound ? 0 : price.low_ns;
 	finding->saving_high_ns = price.high_ns;
 	return 0;

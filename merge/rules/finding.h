@@ -44,6 +44,8 @@ struct finding {
 	                            than was measured of that */
 	uint64_t saving_margin_ns; /* half of its 95 % interval, as far as samples found it; 0: it
 	                              comes from no samples. See query_sampling_margin() */
+	uint64_t elsewhere_ns; /* of that wall time, what goes with it at places that are not known,
+	                          without waits for a CPU: in the highest end alone */
 	/* What a change at that place may save (merge/rules/price.h): from what the finding has
 	   measured to the wall share of the whole place, FUNCTION with all that it calls; without
 	   such a place, to all that was measured; both with what price.h says of the ends.

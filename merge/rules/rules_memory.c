@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on memory: taking it, touching it for the first time, copying it.
+#include "base/clock.h"
 #include "base/share.h"
 #include "merge/rules/evidence.h"
 
@@ -72,6 +73,28 @@ static enum measured measure_faults(const struct evidence *e, const struct rule 
 		               "large blocks. If the memory is a mapped file: MAP_POPULATE, or "
 		               "read(2) in large blocks.");
 	return measured;
+}
+
+// What copies of objects allocate is given back elsewhere: of all that is, their part of what was
+// taken.
+static enum measured measure_copies(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	uint64_t taken = 0, copied = 0, given = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		uint64_t ns = time->critical_ns[METRIC_ON_CPU];
+		if (time->doing & ACTIVITY(RELEASE))
+			given += ns;
+		else if (time->doing & ACTIVITY(ALLOCATE))
+			taken += ns;
+		if (!(~time->doing & (ACTIVITY(OBJECT) | ACTIVITY(ALLOCATE))) &&
+		    !(time->doing & ACTIVITY(RELEASE)))
+			copied += ns;
+	}
+	finding->elsewhere_ns = ns_whole(share_of(copied, taken) * (double)given);
+	return measure_doing(e, rule, finding);
 }
 
 // Page cache does not count: it goes as soon as there is need.
@@ -173,7 +196,8 @@ const struct rule rules_memory[] = {
 	  .threshold = 25,
 	  .title = "copying memory",
 	  .formula =
-	          "CPU time in memcpy and memmove, with the page faults there, and in allocating "
+	          "CPU time in memcpy and memmove, with the page faults there, in copying C++'s and "
+	          "Rust's containers and strings, and in allocating "
 	          "memory for copies of C++'s and Rust's objects, but for copies within linear "
 	          "algebra and convolutions, as a share of the critical thread's time, or of all "
 	          "CPU time",
@@ -181,7 +205,7 @@ const struct rule rules_memory[] = {
 	  .advice = "Pass a reference or a view; move instead of copying; grow a buffer by a "
 	            "factor, or allocate its final size at once.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_copies,
 	  .doing = ACTIVITY(COPY),
 	  .not_doing = ACTIVITY(READ) | ACTIVITY(WRITE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
 	               ACTIVITY(STRING_END) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(BLAS),

@@ -108,7 +108,8 @@ Test(activity_names, copies_of_objects_take_one_of_their_own_class)
 	static const struct expected table[] = {
 		{ "Road::Road(Road const&)", NULL, ACTIVITY(OBJECT) },
 		{ "a::List<int, b<c> >::List(a::List<int, b<c> > const&)", NULL, ACTIVITY(OBJECT) },
-		{ STRING "::basic_string(" STRING " const&)", NULL, ACTIVITY(OBJECT) },
+		{ STRING "::basic_string(" STRING " const&)", NULL,
+		  ACTIVITY(OBJECT) | ACTIVITY(COPY) },
 		{ "a::Road::operator=(a::Road const&)", NULL, ACTIVITY(OBJECT) },
 		{ "a::Road::operator=(a::Road&&)", NULL, ACTIVITY(MOVED) },
 		{ "a::Road::Road(a::Road&&)", NULL, ACTIVITY(MOVED) },
@@ -121,7 +122,11 @@ Test(activity_names, copies_of_objects_take_one_of_their_own_class)
 		{ "::", NULL, 0 },
 		{ "::(", NULL, 0 },
 		{ "a<b>::(a<b> const&)", NULL, 0 },
-		{ "<alloc::vec::Vec<i32> as core::clone::Clone>::clone", NULL, ACTIVITY(OBJECT) },
+		{ "<alloc::vec::Vec<i32> as core::clone::Clone>::clone", NULL,
+		  ACTIVITY(OBJECT) | ACTIVITY(COPY) },
+		{ "<alloc::sync::Arc<i32> as core::clone::Clone>::clone", NULL, ACTIVITY(OBJECT) },
+		{ "std::shared_ptr<int>::shared_ptr(std::shared_ptr<int> const&)", NULL,
+		  ACTIVITY(OBJECT) },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -100,6 +100,69 @@ Test(finding_memory, a_copy_of_an_object_is_charged_to_who_copies)
 	cr_expect_null(finding_of(findings, "MEM-CHURN"));
 }
 
+// Copies of elements are written by code of the library's own that is inlined in the container's.
+// Leading underscores do not count: a "<" begins an op here.
+Test(finding_memory, a_copy_of_a_container_is_all_that_its_library_does_for_it)
+{
+	static const struct {
+		const char *function;
+		bool copies;
+	} table[] = {
+		{ "std::vector<int>::vector(std::vector<int>$const&)", true },
+		{ "std::list<int>::operator=(std::list<int>$const&)", true },
+		{ "std::map<int>::map(std::map<int>&&)", false },
+		{ "std::shared_ptr<int>::shared_ptr(std::shared_ptr<int>$const&)", false },
+		{ "std::pair<int>::pair(std::pair<int>$const&)", false },
+		{ "_<alloc::vec::Vec<T>$as$core::clone::Clone>::clone", true },
+		{ "_<alloc::string::String$as$core::clone::Clone>::clone", true },
+		{ "alloc::slice::<impl$[T]>::to_vec", true },
+		{ "_<alloc::sync::Arc<T>$as$core::clone::Clone>::clone", false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char stack[200];
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "main a.c:3 > pass a.c:9 > %s@libc > store@libc",
+		         table[i].function);
+		add(&f, 1, METRIC_ON_CPU, 600, stack);
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *copy = finding_of(findings, "MEM-COPY");
+		cr_expect_eq(copy != NULL, table[i].copies, "%s", table[i].function);
+		cr_expect(!copy || copy->line == 9);
+	}
+}
+
+// Half of what is allocated is for copies: so is half of what is freed, wherever that is.
+Test(finding_memory, copies_are_priced_with_their_part_of_what_is_freed)
+{
+	uint64_t highest[2] = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		end();
+		begin();
+		for (unsigned ms = 0; ms < 300; ms++)
+			add(&f, 1, METRIC_ON_CPU, 1,
+			    "main a.c:3 > pass a.c:9 > "
+			    "_<alloc::vec::Vec<T>$as$core::clone::Clone>::clone@libc > malloc@libc");
+		for (unsigned ms = 0; ms < 300; ms++)
+			add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > make a.c:15 > malloc@libc");
+		for (unsigned ms = 0; ms < 400; ms++)
+			add(&f, 1, METRIC_ON_CPU, 1,
+			    i ? "main a.c:3 > drop a.c:20 > free@libc"
+			      : "main a.c:3 > drop a.c:20");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *copy = finding_of(findings, "MEM-COPY");
+		cr_assert(copy != NULL);
+		cr_expect_eq(copy->saving_ns, 300 * MS);
+		highest[i] = copy->saving_high_ns;
+	}
+	cr_expect_float_eq((double)(highest[1] - highest[0]) / MS, 200, 2);
+}
+
 // Without the kernel's functions, kernel time at an instruction that is no system call is a fault.
 Test(finding_memory, faults_are_known_without_the_functions_of_the_kernel)
 {
