@@ -89,9 +89,19 @@ static enum measured measure_sys(const struct evidence *e, const struct rule *ru
 		"CPU time (CLOCK_THREAD_CPUTIME_ID, clock(), getrusage()) always do.";
 	static const char id_advice[] =
 		"This asks the kernel at each call for what hardly changes: ask once and keep it.";
+	static const char poll_advice[] =
+		"poll() and select() look at each descriptor at each call: with many of them use "
+		"epoll(7) (an event loop, Python's selectors), which returns those that are ready; "
+		"with few, do more for each wake-up.";
 	static const struct {
 		const char *callee, *advice;
 	} table[] = {
+		{ "poll", poll_advice },
+		{ "ppoll", poll_advice },
+		{ "select", poll_advice },
+		{ "pselect", poll_advice },
+		{ "{method 'poll' of 'select.poll' objects}", poll_advice },
+		{ "{built-in method select.select}", poll_advice },
 		{ "clock_gettime", clock_advice },
 		{ "gettimeofday", clock_advice },
 		{ "clock", clock_advice },

@@ -77,6 +77,13 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 		return MEASURED_NOTHING;
 	if (calls < MANY_CALLS)
 		return e->run->kernel_stacks ? measured : MEASURED_NOTHING;
+	if (2 * time_in(e, &own, ACTIVITY(SOCKET)) > time_in(e, &own, rule->doing))
+		finding_advise(
+			finding,
+			"Write a whole message with one call (writev(2), or one buffer for "
+			"its parts) and read into a large buffer all that has arrived; where "
+			"each message waits for the answer to the last, send several at "
+			"once.");
 	if (!finding->function && !writes && is_of_shell(e))
 		finding_advise(finding,
 		               "Bash and sh read a pipe byte by byte: read all lines with one "

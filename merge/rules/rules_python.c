@@ -610,7 +610,8 @@ static const struct rule_callee rows_of_frames[] = {
 
 #define WRITE_LESS                                                                                 \
 	"Write less often, and only what is new: one line per record (JSON Lines) instead of the " \
-	"whole document each time; or use a faster library (orjson, msgpack)."
+	"whole document each time; check the level first where a log message may drop the text; "  \
+	"or use a faster library (orjson, msgpack)."
 #define SEND_LESS                                                                                  \
 	"Arguments and results of worker processes are pickled: pass names or indexes instead of " \
 	"large objects, make large arrays before the pool forks or share them "                    \

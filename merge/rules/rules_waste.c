@@ -3,14 +3,17 @@
 // something that was meant to be rare.
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/share.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define NEXT_SHARE  0.03 // of what statements take: most of a row's time is looking at its columns
-#define SYNCED_PART 8    // 1 of so many parts of what streams take
-#define ON_CPU      (1u << METRIC_ON_CPU)
+#define NEXT_SHARE    0.03 // of what statements take: most of a row's time is looking at its columns
+#define SYNCED_PART   8    // 1 of so many parts of what streams take
+#define GETATTR_SHARE 0.1  // of all time, in __getattr__() and what it calls
+#define ON_CPU        (1u << METRIC_ON_CPU)
 
 static const struct rule_callee moves[] = {
 	{ "vector", "An element that leaves or enters a vector moves all that follow: use "
@@ -133,6 +136,36 @@ static enum measured measure_synced(const struct evidence *e, const struct rule 
 	return SYNCED_PART * synced < all ? MEASURED_NOTHING : measure_doing(e, rule, finding);
 }
 
+// Whether one is only there to find out that an attribute is none of the class's, so that Python
+// calls its __getattr__(): that takes time, too, and more than its own is within it.
+static bool is_before_getattr(const struct evidence *e)
+{
+	static const char name[] = "__getattr__";
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < e->functions->count; i++) {
+		const char *function = e->functions->rows[i].name;
+		size_t length = function ? strlen(function) : 0;
+		if (length >= strlen(name) && strcmp(function + length - strlen(name), name) == 0)
+			ns += e->functions->rows[i].total;
+	}
+	return share_of(ns, e->functions->all) >= GETATTR_SHARE;
+}
+
+static enum measured measure_throw(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+
+	if (measured == MEASURED && is_before_getattr(e))
+		finding_advise(finding,
+		               "Python raises an AttributeError before each call of __getattr__(), "
+		               "and drops it: set the attributes on the instance or define "
+		               "properties and methods for them, or look each up once and keep "
+		               "it.");
+	return measured;
+}
+
 const struct rule rules_waste[] = {
 	{ .id = "CPU-REGEX",
 	  .subject = RULES_CPU,
@@ -184,7 +217,7 @@ const struct rule rules_waste[] = {
 	  .advice = "Check first, or return the error: find() instead of at(), dict.get(), "
 	            "std::optional, an error code.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_throw,
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
 	  .doing = ACTIVITY(THROW),
 	  .not_doing = ACTIVITY(DEEPCOPY), // of their own

@@ -308,6 +308,35 @@ Test(finding_python, what_a_copy_throws_is_its_own)
 	cr_expect_not_null(finding_of(findings, "PY-DEEPCOPY"));
 }
 
+// Nobody has written an exception there: it says that the class does not have the attribute.
+Test(finding_python, exceptions_before_getattr_are_those_of_attributes_looked_up)
+{
+	static const struct {
+		const char *stack, *advice;
+	} table[] = {
+		{ "{norm model.py:12} > PyErr_SetObject@libc",
+		  "before each call of __getattr__()" },
+		{ "{norm model.py:12} > {Proxy.__getattr__ model.py:8} > PyErr_SetObject@libc",
+		  "before each call of __getattr__()" },
+		{ "{norm model.py:12} > {Proxy.find model.py:8} > PyErr_SetObject@libc",
+		  "Check first" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 600, table[i].stack);
+		add(&f, 1, METRIC_ON_CPU, 400,
+		    i < 2 ? "{norm model.py:12} > {Proxy.__getattr__ model.py:8}"
+		          : "{norm model.py:12}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-THROW");
+		cr_assert_not_null(finding, "%s", table[i].stack);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
+	}
+}
+
 // The same rule finds many kinds of calls: what to do depends on which one it is.
 Test(finding_python, advice_is_for_what_is_called)
 {
@@ -316,6 +345,8 @@ Test(finding_python, advice_is_for_what_is_called)
 		const char *stack, *id, *advice;
 	} table[] = {
 		{ AT "{dump " LIB "json/__init__.py:180}", "PY-SERIALIZE", "Write less often" },
+		{ AT "{dumps " LIB "json/__init__.py:180}", "PY-SERIALIZE",
+		  "check the level first" },
 		{ AT "{loads " LIB "json/__init__.py:180}", "PY-SERIALIZE", "Parse each document" },
 		{ AT "{Pool.map " LIB "multiprocessing/pool.py:364} > {ForkingPickler.dumps " LIB
 		     "multiprocessing/reduction.py:51}",
