@@ -90,7 +90,14 @@ void verdict_add_idleness(const struct verdict_facts *f, struct verdict *v)
 	size_t length = strlen(v->sentence), size = sizeof(v->sentence) - length;
 	char thread[64];
 
-	if (f->outside_ns)
+	// Whether these are answers or requests that did not come is not known.
+	bool net = v->said && strcmp(v->said->rule->id, "IO-NET") == 0;
+	if (f->outside_ns && net)
+		snprintf(v->sentence + length, size,
+		         " Threads waited so for %s %% of all their time, for nobody of the run: "
+		         "if that is for requests, they were idle.",
+		         format_percent(f->outside_ns, f->both->all).text);
+	else if (f->outside_ns)
 		snprintf(v->sentence + length, size,
 		         " Its threads were idle, waiting for requests from outside of the run, "
 		         "for %s %% of all their time.",

@@ -11,24 +11,25 @@
 
 #include <stdio.h>
 
-#define ON_CPU       (1u << METRIC_ON_CPU)
-#define FILES        (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_FAULT)
-#define PIPES        (1u << METRIC_OFF_PIPE)
-#define NET          (1u << METRIC_OFF_NET)
-#define WAITED_SHARE 0.5 // of the run, by the critical thread for others; of files, for the disk
-#define SLEEP        (1u << METRIC_OFF_SLEEP)
+#define ON_CPU        (1u << METRIC_ON_CPU)
+#define FILES         (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_FAULT)
+#define PIPES         (1u << METRIC_OFF_PIPE)
+#define NET           (1u << METRIC_OFF_NET)
+#define WAITED_SHARE  0.5 // of the run, by the critical thread for others; of files, for the disk
+#define SLEEP         (1u << METRIC_OFF_SLEEP)
 
-#define PLACE_SHARE  0.2 /* of what others work: less is no place to look at */
+#define PLACE_SHARE   0.2 /* of what others work: less is no place to look at */
 
-#define MANY_CALLS   1000
-#define HELD_NS      (38 * UINT64_C(1000000)) /* Linux: TCP_DELACK_MIN, 40 ms, by a coarse timer */
-#define HELD_END_NS  (50 * UINT64_C(1000000))
-#define HELD_LEAST   10
-#define HELD_SHARE   0.5   /* of all that was waited for sockets */
-#define LARGE_BYTES  16384 /* copying that many takes several times as long as the call itself */
-#define FEW_BYTES    64    /* on average: less is no message, but a piece of one */
-#define SHELL_SHARE  0.1   /* of the CPU time, by shells' own code */
-#define SAME_SHARE   0.5   /* of what was waited for sockets: then it is the program's own work */
+#define MANY_CALLS    1000
+#define HELD_NS       (38 * UINT64_C(1000000)) /* Linux: TCP_DELACK_MIN, 40 ms, by a coarse timer */
+#define HELD_END_NS   (50 * UINT64_C(1000000))
+#define HELD_LEAST    10
+#define HELD_SHARE    0.5   /* of all that was waited for sockets */
+#define LARGE_BYTES   16384 /* copying that many takes several times as long as the call itself */
+#define FEW_BYTES     64    /* on average: less is no message, but a piece of one */
+#define AT_ONCE_LEAST 3     /* threads: two may be a client and a server */
+#define SHELL_SHARE   0.1   /* of the CPU time, by shells' own code */
+#define SAME_SHARE    0.5   /* of what was waited for sockets: then it is the program's own work */
 
 // CPU time of all threads in WHAT, as RULE counts it.
 static uint64_t time_in(const struct evidence *e, const struct rule *rule, activity_set what)
@@ -216,6 +217,21 @@ static void advise_on_others(const struct evidence *e, uint32_t waits, const cha
 	               where, most ? "" : "; bottleneck report --by thread shows them");
 }
 
+// How many threads at once wait so, on average, while the critical one, or the run, does.
+static double waiting_at_once(const struct evidence *e, const struct rule *rule)
+{
+	uint64_t all = 0, critical = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (time->doing & rule->not_doing)
+			continue;
+		all += evidence_sum(time->ns, rule->metrics);
+		critical += evidence_sum(time->critical_ns, rule->metrics);
+	}
+	return critical ? (double)all / (double)critical : 0;
+}
+
 static enum measured measure_net(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
 {
@@ -226,6 +242,13 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 		return measured;
 	uint32_t count = held_back(e);
 	if (!count) {
+		double at_once = waiting_at_once(e, rule);
+		if (at_once >= AT_ONCE_LEAST)
+			finding_advise(finding,
+			               "Some %.0f threads wait at once already. Ask for less: put "
+			               "several requests into one, keep answers. More threads help "
+			               "as long as the other side is not busy: profile that.",
+			               at_once);
 		advise_on_others(e, NET, "", finding);
 		return measured;
 	}

@@ -52,6 +52,27 @@ Test(finding_io, who_waits_for_a_thread_of_the_same_run_is_told_what_that_does)
 	}
 }
 
+Test(finding_io, who_asks_with_many_threads_is_not_told_to_ask_in_parallel)
+{
+	for (unsigned threads = 2; threads <= 4; threads += 2) {
+		add(&f, 1, METRIC_OFF_NET, 800, "main a.c:3 > get a.c:9 > read@libc");
+		for (unsigned i = 1; i < threads; i++) {
+			add_thread(&f, 10 + i, 1, 110 + i, "pool");
+			add(&f, 10 + i, METRIC_OFF_NET, 800, "get a.c:9 > read@libc");
+		}
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-NET");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->advice, "Some 4 threads wait at once already") != NULL,
+		             threads == 4, "%s", finding->advice);
+		cr_expect_eq(strstr(finding->advice, "in parallel") != NULL, threads == 2, "%s",
+		             finding->advice);
+		end();
+		begin();
+	}
+}
+
 // A main thread that polls for a worker, of which WORK_MS are seen in STACK: pools do so.
 static void pool(uint64_t work_ms, const char *stack)
 {

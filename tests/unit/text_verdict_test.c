@@ -1091,6 +1091,40 @@ Test(text_verdict, processes_that_wait_for_nobody_of_the_run_are_idle)
 	}
 }
 
+// Threads of a client that wait for answers are not idle, and nobody of the run says which they
+// are.
+Test(text_verdict, who_waits_for_the_network_may_be_a_client)
+{
+	static const struct row waiting = { .name = "recv",
+		                            .file = "/src/recv.c",
+		                            .line = 28,
+		                            .self = 340 * NS_PER_SEC,
+		                            .total = 340 * NS_PER_SEC,
+		                            .self_ns = { [METRIC_OFF_NET] = 340 * NS_PER_SEC } };
+	static const struct rule rule = { .id = "IO-NET", .subject = RULES_IO };
+	struct wait_row wait = { .cause = METRIC_OFF_LOCK, .ns = NS_PER_SEC };
+	struct profile *profile = fake_profile_with_findings();
+
+	profile->findings[0] = (struct finding){ .rule = &rule,
+		                                 .severity = SEVERITY_WARN,
+		                                 .share = 0.85,
+		                                 .value = 85,
+		                                 .saving_ns = 34 * NS_PER_SEC,
+		                                 .fact = "waiting for the network: 85 % of the run",
+		                                 .advice = "Send several at once." };
+	profile->finding_count = profile->findings_shown = 1;
+	profile->account.ns[METRIC_OFF_NET] = 38801 * NS_PER_MS;
+	profile->totals.on_cpu_ns = 8 * NS_PER_SEC;
+	profile->totals.runnable_ns = 40 * NS_PER_SEC;
+	profile->functions = &waiting;
+	profile->function_count = 1;
+	profile->all = 400 * NS_PER_SEC;
+	profile->waits = (struct wait_rows){ .rows = &wait, .count = 1 };
+	expect_verdict(profile, "Waiting for the network: 85 % of the run. Threads waited so for "
+	                        "85.0 % of all their time, for nobody of the run: if that is for "
+	                        "requests, they were idle.");
+}
+
 // A coroutine that asks a server by a call that blocks keeps the other tasks from their work.
 Test(text_verdict, who_blocks_others_while_it_waits_is_not_idle)
 {
