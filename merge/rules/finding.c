@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/share.h"
 #include "base/strings.h"
 #include "merge/rules/evidence.h"
 #include "merge/rules/price.h"
@@ -58,31 +57,41 @@ static void fire(struct findings *f, const struct rule *rule, const struct rule_
 	f->items[f->count++] = *finding;
 }
 
+// The lowest end of a price is all of the symptom, the place only one that has most of it.
+static uint64_t at_other_places(const struct finding *finding)
+{
+	const struct finding_row *best = finding->row_count ? &finding->rows[0] : NULL;
+
+	// Rows of what stacks do are parts of what was found.
+	if (!finding->rule->doing || !best || !finding->function || best->share <= 0 ||
+	    best->share >= 1)
+		return 0;
+	if (finding->of_cpu)
+		return ns_whole((1 - best->share) * (double)finding->saving_ns);
+	return ns_whole((1 / best->share - 1) * (double)best->ns);
+}
+
 // Where more CPUs would save it, what is saved is up to how far the work can be divided; less of it
 // saves all that the place has.
 static int find_range(const struct evidence *e, struct finding *finding, struct error *err)
 {
-	const struct price_place place = { .function = finding->function,
-		                           .file = finding->file,
-		                           .line = finding->line,
-		                           .children = finding->children };
+	struct price_place place = { .function = finding->function,
+		                     .file = finding->file,
+		                     .line = finding->line,
+		                     .children = finding->children };
 	uint64_t saving = finding->saving_ns, margin = finding->saving_margin_ns;
 	struct price price = { 0 };
 
 	finding->asked_ns = e->wall_ns;
 	if (!saving)
 		return 0;
+	place.elsewhere_ns = finding->elsewhere_ns + at_other_places(finding);
 	// What others took is measured as it is, and no change of the program saves it.
 	if (finding->rule->subject == RULES_QUALITY)
 		price = (struct price){ saving > margin ? saving - margin : 0, saving + margin };
 	else if (price_find_by(e->profile, &e->query, e->waits, &e->wall, &place, saving, margin,
 	                       &price, err) < 0)
 		return -1;
-	if (finding->elsewhere_ns) {
-		double part = share_of(finding->elsewhere_ns, evidence_run_ns(e));
-		price.high_ns += ns_whole(part * (double)e->wall_ns);
-		price.high_ns = price.high_ns < e->wall_ns ? price.high_ns : e->wall_ns;
-	}
 	finding->saving_low_ns = finding->bound ? 0 : price.low_ns;
 	finding->saving_high_ns = price.high_ns;
 	return 0;

@@ -47,7 +47,8 @@ struct finding {
 	uint64_t elsewhere_ns; /* of that wall time, what goes with it at places that are not known,
 	                          without waits for a CPU: in the highest end alone */
 	/* What a change at that place may save (merge/rules/price.h): from what the finding has
-	   measured to the wall share of the whole place, FUNCTION with all that it calls; without
+	   measured to the wall share of the whole place, FUNCTION with all that it calls, and what
+	   was measured at other places; without
 	   such a place, to all that was measured; both with what price.h says of the ends.
 	   Where the saving is an upper bound (BOUND), from 0 on. Both are 0 if SAVING_NS is. */
 	uint64_t saving_low_ns, saving_high_ns;

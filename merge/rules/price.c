@@ -327,6 +327,7 @@ int price_find_by(const struct profile *p, const struct query *query, const stru
 		whole = by_cpu;
 	if (!account->ranks && by_cpu > there)
 		there = by_cpu;
+	whole += place->elsewhere_ns ? with_queue(place->elsewhere_ns, 0, &wall) : 0;
 	whole += query_sampling_margin(p, whole, account->all_ns ? account->all_ns : run);
 	// That of a place is in WHOLE, and in the symptom as far as own threads had the CPUs, but
 	// for what the symptom has elsewhere.

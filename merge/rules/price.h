@@ -42,9 +42,11 @@ struct price_place {
 	const char *file;     /* NULL: of any */
 	const char *module;   /* the same */
 	int line;             /* 0: all lines */
-	const char *program; /* "cc1" of "cc1 a.c": all that run it; NULL: none */
-	uint32_t pid;        /* 0: none */
-	bool children;       /* also all that processes do which the first one has started */
+	const char *program;   /* "cc1" of "cc1 a.c": all that run it; NULL: none */
+	uint32_t pid;          /* 0: none */
+	uint64_t elsewhere_ns; /* of wall time, what goes with it at other places, without waits for
+	                          a CPU */
+	bool children;         /* also all that processes do which the first one has started */
 };
 
 /*

@@ -215,3 +215,20 @@ Test(price, processes_that_a_place_has_started_are_part_of_it)
 	price = price_of(&(struct price_place){ .children = true }, 100);
 	expect_highest(&price, 400);
 }
+
+// The lowest end has both: so has the highest.
+Test(price, what_a_finding_has_at_other_places_is_part_of_its_price)
+{
+	run(METRIC_ON_CPU, 400, "main a.c:3 > save a.c:9 > memmove@libc");
+	run(METRIC_ON_CPU, 100, "main a.c:3 > save a.c:11");
+	run(METRIC_ON_CPU, 200, "main a.c:4 > load a.c:30 > memmove@libc");
+	run(METRIC_ON_CPU, 300, "main a.c:5 > work a.c:40");
+	finish(1000, 2);
+	cleanup(findings) struct findings *found = look(NULL);
+	const struct finding *copies = finding_of(found, "MEM-COPY");
+
+	cr_assert(copies != NULL);
+	cr_expect_str_eq(copies->function, "save");
+	cr_expect_eq(copies->saving_ns, 600 * MS);
+	expect_highest(&(struct price){ .high_ns = copies->saving_high_ns }, 700);
+}
