@@ -78,6 +78,7 @@ enum activity {
 	ACTIVITY_EXTRACT,    /* reads values from a stream of C++ */
 	ACTIVITY_SHARE,      /* counts the owners of a shared pointer of C++ */
 	ACTIVITY_SORT,       /* sorts */
+	ACTIVITY_TREE,       /* goes to an element of a search tree, or to the next */
 	ACTIVITY_COLLATE,    /* compares texts by the rules of a language */
 	ACTIVITY_LINK,       /* the dynamic linker, and the start of Python's interpreter */
 	ACTIVITY_PRELOAD,    /* of these, what LD_PRELOAD asks for, as a profiler does */

@@ -170,6 +170,12 @@ static const struct names table[] = {
 	                  "void std::__adjust_heap*|qsort|qsort_r|msort_with_tmp*|"
 	                  "std::__cxx11::list*::sort*|{built-in method builtins.sorted}|"
 	                  "{method 'sort' of 'list' objects}|list_sort_impl*|PyList_Sort" },
+	{ ACTIVITY(TREE), "std::_Rb_tree_increment*|std::_Rb_tree_decrement*|"
+	                  "std::_Rb_tree_insert_and_rebalance*|std::_Rb_tree_rebalance_for_erase*|"
+	                  "std::_Rb_tree<*|std::map<*|std::set<*|std::multimap<*|std::multiset<*|"
+	                  "std::__1::__tree<*|std::__1::__tree_next_iter*|std::__1::map<*|"
+	                  "std::__1::set<*|g_tree_search*|g_tree_lookup*|g_tree_insert*|"
+	                  "g_tree_foreach*|g_tree_node_next|tsearch|tfind|tdelete|twalk*" },
 	{ ACTIVITY(COLLATE), "strcoll*|wcscoll*|{built-in method _locale.strcoll}|"
 	                     "std::collate<*>::do_compare*|std::__cxx11::collate<*>::do_compare*" },
 	{ ACTIVITY(LINK), "dl_start*|dl_main|dl_relocate_object*|dl_lookup_symbol_x|do_lookup_x|"

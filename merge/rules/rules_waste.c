@@ -301,6 +301,29 @@ const struct rule rules_waste[] = {
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SORT),
 	  .metrics = ON_CPU },
+	{ .id = "CPU-TREE",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_INFO,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 40,
+	  .within = { "CPU-FLAT" },
+	  .title = "walking search trees (std::map, std::set)",
+	  .formula =
+	          "CPU time in std::map, std::set, GLib's GTree and tsearch(), without comparisons "
+	          "of the user's own that are not inlined and without allocating and freeing, as a "
+	          "share of the critical thread's time, or of all CPU time",
+	  .why = "Each step goes to another node, which is a cache miss once the tree is larger "
+	         "than the caches.",
+	  .advice =
+	          "Where elements are looked up by key and their order is not needed, use "
+	          "std::unordered_map with reserve(). Where the tree is built once and then walked "
+	          "or searched, use a sorted std::vector (std::lower_bound): its neighbours are in "
+	          "one cache line.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(TREE),
+	  .not_doing = ACTIVITY(ALLOCATE) | ACTIVITY(OBJECT) | ACTIVITY(FAULT),
+	  .metrics = ON_CPU },
 	{ .id = "CPU-COLLATE",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,
