@@ -221,6 +221,9 @@ static const struct names table[] = {
 	                     "{slot '__setitem__' of 'numpy.ndarray' objects}|"
 	                     "{method 'item' of 'numpy.ndarray' objects}|array_subscript|"
 	                     "array_assign_subscript|array_item" },
+	{ ACTIVITY(CAST),
+	  "{method 'astype' of 'numpy.ndarray' objects}|array_astype|aligned_contig_cast_*|"
+	  "aligned_cast_*|contig_cast_*|cast_*_to_*" },
 	{ ACTIVITY(OBJECTS),
 	  "clear_object_strided_loop|OBJECT_*|PyUFunc_O_O*|PyUFunc_OO_O*|PyUFunc_On_Om|"
 	  "aligned_strided_to_strided_object*|strided_to_strided_object*|any_to_object*|"

@@ -698,6 +698,28 @@ const struct rule rules_python[] = {
 	            "dtype=float (None becomes nan), astype(), or a masked array.",
 	  .source = "our choice",
 	  .measure = measure_objects },
+	{ .id = "PY-CAST",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 25,
+	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-FAULT", "CPU-SYS" },
+	  .title = "converting NumPy arrays to another type",
+	  .formula =
+	          "CPU time in astype() and in NumPy's own functions that convert elements, as "
+	          "an operation on arrays of two types does, as a share of the critical "
+	          "thread's time, or of all CPU time; only where NumPy's symbols are found, as in "
+	          "its wheels",
+	  .why = "A conversion reads and writes all of an array, as the operation itself does, and "
+	         "takes fresh memory.",
+	  .advice = "Convert each array once, where it is made or read (dtype=), and keep it so; "
+	            "give an operation arrays of one dtype, and scalars of it (np.float32(0.5)); "
+	            "astype(dtype, copy=False) leaves alone what has it already.",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(CAST),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(OBJECTS),
+	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "PY-GIL",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,

@@ -47,6 +47,11 @@ Test(finding_python, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "PY-INSPECT", METRIC_ON_CPU,
 		  "{<module> train.py:3} > {call train.py:16} > {stack " LIB "inspect.py:1755}",
 		  16 },
+		{ "PY-CAST", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {scale train.py:18} > _aligned_cast_short_to_double@libc",
+		  18 },
+		{ "PY-CAST", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {scale train.py:19} > array_astype@libc", 19 },
 		{ "PY-EXACT", METRIC_ON_CPU,
 		  "{<module> train.py:3} > {spread train.py:17} > {_add " LIB "fractions.py:463}",
 		  17 },
@@ -84,7 +89,7 @@ Test(finding_python, without_python_they_are_not_asked)
 	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",   "PY-GC",      "PY-IMPORT",
 		                           "PY-LOG",     "PY-DATE",  "PY-TRACE",   "PY-SERIALIZE",
 		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT", "PY-OBJECTS",
-		                           "PY-ASYNC" };
+		                           "PY-CAST",    "PY-ASYNC" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
