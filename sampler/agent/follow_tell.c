@@ -131,8 +131,8 @@ void follow_keep_wait(struct follow *f, const struct follow_proc *p, struct foll
 		next.times.begin_ns = last->times.end_ns;
 	if (next.times.begin_ns >= next.times.end_ns)
 		return;
-	if (task->wait_count >= WAITS_KEPT) {
-		uint64_t now_ns = task->waits[WAITS_KEPT - 1].times.end_ns;
+	if (last && task->wait_count >= WAITS_KEPT) {
+		uint64_t now_ns = last->times.end_ns;
 		uint64_t life_ns = now_ns - task->timeline.start_ns;
 		uint64_t off_ns = task->timeline.off_ns + known_ns(task, task->wait_count);
 		tell_waits(f, p, task, now_ns,
