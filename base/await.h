@@ -29,6 +29,9 @@ enum await_kind {
 	AWAIT_KINDS
 };
 
+/* The library of goroutines, which merge/op/goroutines.h makes tasks of, by estimate. */
+#define AWAIT_GO         "Go"
+
 #define AWAIT_PLACES_MAX 12 /* in a chain; in deeper ones, some in the middle are left out */
 #define AWAIT_LONG_MS    10 /* a step that takes longer blocks the loop */
 

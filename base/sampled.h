@@ -33,12 +33,20 @@ enum sampled_kind {
 	SAMPLED_PYTHON_NAME,
 	SAMPLED_PYTHON_CALLS,
 	SAMPLED_PYTHON_AWAIT,
+	SAMPLED_GOROUTINES,
 	SAMPLED_PATCH,
 	SAMPLED_GPU_SITE,
 	SAMPLED_GPU,
 	SAMPLED_GPU_PC,
 	SAMPLED_GPU_PC_SUM,
 	SAMPLED_WAIT
+};
+
+enum goroutine_state {
+	GOROUTINE_RUNNING,
+	GOROUTINE_RUNNABLE, /* wants a CPU, or a P of the scheduler, and has none */
+	GOROUTINE_WAITING,
+	GOROUTINE_IN_CALL /* a system call, or a call of C */
 };
 
 /* A part of a wait, up to UNTIL_NS; see struct wait_part, base/record.h. */
@@ -64,6 +72,20 @@ struct wait_event {
 	const struct wait_share *parts; /* in the order of time */
 };
 
+/* Goroutines that were seen doing the same at the same place, by estimate. */
+struct goroutines_event {
+	uint32_t process; /* number */
+	uint64_t pass;    /* one look at all that run: rises */
+	uint64_t time_ns; /* when that was */
+	uint64_t count;   /* of goroutines */
+	uint64_t ns; /* that they stand for: COUNT times what has gone by since the last look */
+	enum goroutine_state state;
+	const char *reason;   /* the runtime's, of GOROUTINE_WAITING: "chan receive"; "": unknown */
+	struct frame start;   /* the function that they began in */
+	uint32_t frame_count; /* 0: not known */
+	const struct frame *frames; /* innermost first */
+};
+
 struct sampled {
 	enum sampled_kind kind;
 	union {
@@ -82,6 +104,7 @@ struct sampled {
 		const struct python_name_event *python_name;
 		const struct python_calls_event *python_calls;
 		const struct python_await_event *python_await;
+		const struct goroutines_event *goroutines;
 		const struct patch_event *patch;
 		const struct gpu_site_event *gpu_site;
 		const struct gpu_event *gpu;

@@ -551,6 +551,9 @@ int sampler_drain(struct sampler *s, struct error *err)
 		s->window.rest_ns += (stopwatch(true) - start) / TIMED_EVENTS;
 		keep_house(s, now);
 		look_at_processes(s, now);
+		start = stopwatch(true);
+		tracker_look_at_goroutines(s->tracker, now);
+		s->window.rest_ns += (stopwatch(true) - start) / TIMED_EVENTS;
 	}
 	choose_priority(s);
 	return result;

@@ -90,6 +90,7 @@ void profile_free(struct profile *p)
 	leaf_registers_fini(&p->leaf_registers);
 	call_counts_fini(&p->call_counts);
 	awaits_fini(&p->awaits);
+	goroutines_fini(&p->goroutines);
 	op_shapes_fini(&p->shapes);
 	op_table_fini(&p->op_table);
 	series_fini(&p->series);
@@ -557,6 +558,9 @@ void profile_take(struct profile *p, const struct sampled *what)
 		break;
 	case SAMPLED_PYTHON_AWAIT:
 		profile_add_python_await(p, what->python_await);
+		break;
+	case SAMPLED_GOROUTINES:
+		profile_add_goroutines(p, what->goroutines);
 		break;
 	case SAMPLED_GPU_SITE:
 		profile_add_gpu_site(p, what->gpu_site);

@@ -171,6 +171,7 @@ const char *profile_tell_memory(struct profile *p, uint64_t end_ns);
 
 void profile_add_python_calls(struct profile *p, const struct python_calls_event *event);
 void profile_add_python_await(struct profile *p, const struct python_await_event *event);
+void profile_add_goroutines(struct profile *p, const struct goroutines_event *event);
 
 void profile_add_alloc(struct profile *p, const struct alloc_event *event);
 void profile_add_free(struct profile *p, const struct free_event *event);

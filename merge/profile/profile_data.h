@@ -11,6 +11,7 @@
 #include "merge/gpu/gpu_lines.h"
 #include "merge/op/awaits.h"
 #include "merge/op/call_counts.h"
+#include "merge/op/goroutines.h"
 #include "merge/op/op_shape.h"
 #include "merge/op/op_table.h"
 #include "merge/profile/callables.h"
@@ -73,7 +74,8 @@ struct profile {
 	struct leaf_registers leaf_registers;
 	struct call_counts call_counts;
 	struct awaits awaits;
-	char *curves_text; /* of allocations.curves; NULL: not printed yet */
+	struct goroutines goroutines; /* until they are named: then they are in awaits */
+	char *curves_text;            /* of allocations.curves; NULL: not printed yet */
 	struct gpu gpu;
 	struct gpu_lines gpu_lines;
 	struct repeats repeats;
@@ -137,6 +139,9 @@ void profile_wall_signal(struct profile *p, const struct signal_event *signal);
 
 /* What threads waited for gets its names. */
 int profile_name_waits(struct profile *p, struct symbolizer *s, struct error *err);
+
+/* Goroutines get their names, and their place among awaits. */
+int profile_name_goroutines(struct profile *p, struct symbolizer *s, struct error *err);
 
 /* Modules of PyTorch may have better names by now. False if there is no memory. */
 bool profile_name_torch_modules(struct profile *p);

@@ -137,7 +137,7 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err
 		if (name_module(p, s, batch.unnamed + first, end - first, &batch, err) < 0)
 			return -1;
 	}
-	if (profile_name_waits(p, s, err) < 0)
+	if (profile_name_waits(p, s, err) < 0 || profile_name_goroutines(p, s, err) < 0)
 		return -1;
 	return callables_apply(p) && profile_name_torch_modules(p) ? 0 : no_memory(err);
 }

@@ -2,6 +2,7 @@
 #include "merge/query/query_awaits.h"
 
 #include "base/error.h"
+#include "base/go_function.h"
 #include "base/origin.h"
 #include "merge/op/awaits.h"
 #include "merge/profile/profile_parts.h"
@@ -17,6 +18,8 @@ struct asking {
 	const struct profile *profile;
 	const struct awaits *awaits;
 	struct await_rows *rows;
+	bool go;                    // goroutines are asked for, and not tasks of event loops
+	struct await_place library; // of goroutines; function 0: there are none
 	bool no_memory;
 };
 
@@ -105,9 +108,15 @@ static const char *chain_text(struct asking *a, const struct await_row *row)
 
 	for (uint32_t i = 1; i < row->place_count && used < sizeof(text); i++) {
 		struct await_function f = function_of(a, &a->awaits->places[row->first + i]);
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s:%d)",
-		                         i > 1 ? " > " : "", f.name, f.file ? base_of(f.file) : "?",
-		                         f.line);
+		const char *to = i > 1 ? " > " : "";
+		// Why a goroutine waits is no place.
+		if (a->go && !f.file && !f.line)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", to,
+			                         f.name);
+		else
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s (%s:%d)",
+			                         to, f.name, f.file ? base_of(f.file) : "?",
+			                         f.line);
 	}
 	if (!used)
 		return "";
@@ -154,12 +163,38 @@ static uint32_t place_of(const struct asking *a, const struct await_row *row)
 	return row->place_count - 1;
 }
 
+// The same of a goroutine, whose last place is the reason. 0: its stack is unknown.
+static uint32_t place_of_goroutine(const struct asking *a, const struct await_row *row)
+{
+	uint32_t last = row->place_count - 1;
+
+	for (uint32_t i = last; i-- > 1;) {
+		struct await_function f = function_of(a, &a->awaits->places[row->first + i]);
+		if (!go_function_is_standard(f.name) && f.file && !origin_is_foreign(NULL, f.file))
+			return i;
+	}
+	for (uint32_t i = last; i-- > 1;)
+		if (!go_function_is_standard(
+			    function_of(a, &a->awaits->places[row->first + i]).name))
+			return i;
+	return last > 1 ? last - 1 : 0;
+}
+
+static const char *awaited_of(const struct asking *a, const struct await_row *row, uint32_t at)
+{
+	uint32_t awaited = a->go ? row->place_count - 1 : at + 1;
+
+	return awaited > at && awaited < row->place_count
+	               ? function_of(a, &a->awaits->places[row->first + awaited]).name
+	               : NULL;
+}
+
 static void add_wait(struct asking *a, const struct await_row *row)
 {
 	const struct await_place *places = &a->awaits->places[row->first];
 	const struct await_function coroutine = function_of(a, &places[0]);
 	size_t tasks = find_tasks(a, &coroutine);
-	uint32_t at = place_of(a, row);
+	uint32_t at = a->go ? place_of_goroutine(a, row) : place_of(a, row);
 
 	if (tasks == a->rows->task_count)
 		return; // a damaged profile: of no task
@@ -168,7 +203,7 @@ static void add_wait(struct asking *a, const struct await_row *row)
 	a->rows->waits[a->rows->wait_count++] = (struct await_wait){
 		.tasks = tasks,
 		.place = function_of(a, &places[at]),
-		.awaited = at + 1 < row->place_count ? function_of(a, &places[at + 1]).name : NULL,
+		.awaited = awaited_of(a, row, at),
 		.chain = chain_text(a, row),
 		.count = row->count,
 		.ns = row->ns,
@@ -321,11 +356,34 @@ static void fill_libraries(struct await_rows *rows)
 		rows->all.library = "asyncio";
 }
 
+// Of the library of goroutines, as AWAIT_LIBRARY has it.
+static struct await_place find_go(const struct asking *a)
+{
+	for (size_t i = 0; i < a->awaits->count; i++) {
+		const struct await_row *row = &a->awaits->rows[i];
+		const struct await_place *places = &a->awaits->places[row->first];
+		const char *name = row->kind == AWAIT_LIBRARY && row->place_count > 1
+		                           ? profile_string(a->profile, places[1].function)
+		                           : NULL;
+		if (name && strcmp(name, AWAIT_GO) == 0)
+			return places[1];
+	}
+	return (struct await_place){ 0 };
+}
+
+static bool is_wanted(const struct asking *a, const struct await_row *row)
+{
+	const struct await_place places[] = { a->awaits->places[row->first], a->library };
+
+	return a->go ==
+	       (a->library.function && awaits_find(a->awaits, AWAIT_LIBRARY, places, 2) != NULL);
+}
+
 static void visit(struct asking *a, enum await_kind kind,
                   void (*add)(struct asking *a, const struct await_row *row))
 {
 	for (size_t i = 0; i < a->awaits->count; i++)
-		if (a->awaits->rows[i].kind == kind)
+		if (a->awaits->rows[i].kind == kind && is_wanted(a, &a->awaits->rows[i]))
 			add(a, &a->awaits->rows[i]);
 }
 
@@ -363,9 +421,9 @@ static void fill(struct asking *a)
 	add_all(rows);
 }
 
-struct await_rows *query_awaits(const struct profile *p, struct error *err)
+static struct await_rows *ask(const struct profile *p, bool go, struct error *err)
 {
-	struct asking a = { .profile = p, .awaits = profile_awaits(p) };
+	struct asking a = { .profile = p, .awaits = profile_awaits(p), .go = go };
 	size_t most = a.awaits->count + 1;
 	cleanup(await_rows) struct await_rows *rows = calloc(1, sizeof(*rows));
 
@@ -376,6 +434,7 @@ struct await_rows *query_awaits(const struct profile *p, struct error *err)
 		rows->delays = calloc(most, sizeof(*rows->delays));
 		rows->texts = calloc(2 * most, sizeof(*rows->texts));
 		a.rows = rows;
+		a.library = find_go(&a);
 	}
 	if (!rows || !rows->tasks || !rows->waits || !rows->blocks || !rows->delays ||
 	    !rows->texts) {
@@ -388,4 +447,14 @@ struct await_rows *query_awaits(const struct profile *p, struct error *err)
 		return NULL;
 	}
 	return steal(rows);
+}
+
+struct await_rows *query_awaits(const struct profile *p, struct error *err)
+{
+	return ask(p, false, err);
+}
+
+struct await_rows *query_goroutines(const struct profile *p, struct error *err)
+{
+	return ask(p, true, err);
 }

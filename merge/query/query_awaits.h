@@ -73,6 +73,15 @@ struct await_rows {
 
 /* No rows where no task was seen. NULL on error. */
 struct await_rows *query_awaits(const struct profile *p, struct error *err);
+
+/*
+ * The same of the goroutines of Go programs, by the function that they run: estimates, of looks now
+ * and then. READY is runnable; TASKS were seen at most at once; STEPS, counts of waits and LONGEST
+ * are not known (0). AWAITED is the runtime's word for why they wait ("chan receive"); a place
+ * without a file is that of goroutines which went on while they were looked at.
+ */
+struct await_rows *query_goroutines(const struct profile *p, struct error *err);
+
 void await_rows_free(struct await_rows *rows);
 
 CLEANUP(await_rows, struct await_rows *, await_rows_free)

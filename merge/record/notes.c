@@ -145,6 +145,36 @@ static void note_absences(struct notes *n, const struct notes_facts *f)
 }
 
 // What the program's own start() and stop() have come to.
+static void note_goroutines(struct notes *n, const struct notes_facts *f)
+{
+	static const char *const why[] = {
+		[GO_UNSEEN_STRIPPED] = "has no debug information that says where they are: link "
+				       "without -ldflags=-w and without -ldflags=-s",
+		[GO_UNSEEN_UNKNOWN] = "has debug information that does not say where they are",
+		[GO_UNSEEN_REFUSED] = "has memory that could not be read: see PERMISSIONS in "
+				      "bottleneck(1)",
+	};
+	const struct goroutine_status *status = &f->status->goroutines;
+
+	for (size_t i = 0; i < GO_UNSEEN_COUNT; i++) {
+		uint32_t more = status->unseen[i] - 1;
+		if (status->unseen[i] && more)
+			notes_add(
+				n,
+				"goroutines are missing of %s, which %s; and of %u more process%s",
+				status->name[i], why[i], more, more == 1 ? "" : "es");
+		else if (status->unseen[i])
+			notes_add(n, "goroutines are missing of %s, which %s", status->name[i],
+			          why[i]);
+	}
+	if (status->most > status->looked)
+		notes_add(
+			n,
+			"times of goroutines are estimates of %u drawn from up to %s at each look, "
+			"ended ones among these",
+			status->looked, format_count(status->most).text);
+}
+
 static void note_gates(struct notes *n, const struct notes_facts *f)
 {
 	const struct recorded *recorded = f->recorded;
@@ -310,6 +340,7 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 		          lost == 1 ? "" : "s", lost == 1 ? "was" : "were");
 	note_unseen_threads(n, f);
 	note_strangers(n, f);
+	note_goroutines(n, f);
 	if (!f->options->attached) // else no environment leads to the agent
 		note_absences(n, f);
 	if (!insn_decoder())

@@ -351,6 +351,10 @@ static void take(void *context, const struct sampled *what)
 		if (!recorded_is_partial(&r->recorded))
 			break;
 		return;
+	case SAMPLED_GOROUTINES:
+		if (recorded_has(&r->recorded, what->goroutines->time_ns))
+			break;
+		return;
 	case SAMPLED_ALLOC:
 		add_alloc(r, what->alloc);
 		return;

@@ -46,6 +46,22 @@ struct absences {
 	char name[ABSENCE_COUNT][64]; /* of the first one */
 };
 
+/* Why goroutines were not looked at. */
+enum go_unseen {
+	GO_UNSEEN_STRIPPED, /* no debug information says where they are */
+	GO_UNSEEN_UNKNOWN,  /* what it has says too little */
+	GO_UNSEEN_REFUSED,  /* the memory of the process could not be read */
+	GO_UNSEEN_COUNT
+};
+
+struct goroutine_status {
+	uint64_t passes;
+	uint64_t most; /* goroutines in a runtime's list, of which LOOKED were looked at */
+	uint32_t looked;
+	uint32_t unseen[GO_UNSEEN_COUNT]; /* processes */
+	char name[GO_UNSEEN_COUNT][64];   /* of the first one */
+};
+
 /* What the sampler did and could not do, for the report's limits. */
 struct sampler_status {
 	enum rung rung;
@@ -81,6 +97,7 @@ struct sampler_status {
 	                            */
 	char unseen_name[64];      /* the first one of them */
 	struct absences absences; /* of the agent; processes that ran for long enough */
+	struct goroutine_status goroutines;
 };
 
 /* How many of the lost records were samples: the kernel does not tell, and where threads switch

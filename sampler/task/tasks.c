@@ -53,6 +53,7 @@ static void free_process(struct process *process)
 	patches_fini(&process->patches);
 	python_fini(&process->python);
 	whole_stacks_fini(&process->whole);
+	go_remote_free(process->go.remote);
 	free(process);
 }
 

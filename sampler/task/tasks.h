@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/metric.h"
 #include "base/stack.h"
+#include "sampler/go/go_remote.h"
 #include "sampler/op/op_site.h"
 #include "sampler/op/op_stack.h"
 #include "sampler/proc/proc_title.h"
@@ -23,6 +24,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* When the goroutines of a process are looked at: sampler/tracker/tracker_go.c. */
+struct go_watch {
+	struct go_remote *remote; /* owned; NULL: it is no Go program, or not asked yet */
+	uint64_t due_ns;          /* 0: not set; UINT64_MAX: never */
+	uint64_t last_ns;         /* up to when its goroutines' time is known */
+	uint32_t failures;        /* passes one after another; the runtime may not have begun */
+};
 
 struct process {
 	uint32_t pid;
@@ -45,6 +54,7 @@ struct process {
 	struct op_sites sites;  /* where its ops are begun */
 	struct patches patches; /* what its agent has changed */
 	struct python python;
+	struct go_watch go;
 	bool announced;         /* the sink knows it */
 	uint64_t agent_due_ns;  /* when to look for its agent; 0: not set; UINT64_MAX: never */
 	uint64_t agent_wait_ns; /* and how much later again */

@@ -293,6 +293,11 @@ void tracker_probe(struct tracker *t, uint64_t now_ns)
 
 int tracker_timeout_ms(const struct tracker *t, uint64_t now_ns, int limit_ms)
 {
+	if (t->go_passes) {
+		uint64_t left_ns = t->go_due_ns > now_ns ? t->go_due_ns - now_ns : 0;
+		if (left_ns < (uint64_t)limit_ms * NS_PER_MS)
+			limit_ms = (int)(left_ns / NS_PER_MS) + 1;
+	}
 	if (!t->off_cpu || !t->tell_off_cpu)
 		return limit_ms;
 	return off_cpu_timeout_ms(t->off_cpu, now_ns, limit_ms);
@@ -338,4 +343,5 @@ void tracker_report(const struct tracker *t, struct sampler_status *status)
 	status->unseen_processes = t->unseen_processes;
 	memcpy(status->unseen_name, t->unseen_name, sizeof(status->unseen_name));
 	status->absences = t->absences;
+	status->goroutines = t->goroutines;
 }

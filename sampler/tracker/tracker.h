@@ -77,6 +77,9 @@ void tracker_look_for_titles(struct tracker *t, uint64_t now_ns);
 /* Looks whether processes that have run for a while have an agent in them; each program once. */
 void tracker_look_for_agents(struct tracker *t, uint64_t now_ns);
 
+/* Looks at the goroutines of Go programs, if it is time to. */
+void tracker_look_at_goroutines(struct tracker *t, uint64_t now_ns);
+
 /* Ends all threads at NOW_NS. */
 void tracker_finish(struct tracker *t, uint64_t now_ns);
 

@@ -8,6 +8,7 @@
  *	tracker_ops.c     ops and allocations
  *	tracker_waits.c   who was waited for, as agents tell
  *	tracker_python.c  processes with an interpreter, which sample themselves
+ *	tracker_go.c      goroutines of Go programs, looked at now and then
  */
 #pragma once
 
@@ -88,6 +89,15 @@ struct tracker_asked {
 	uint64_t next_ns, pause_ns;
 };
 
+/* Go programs whose files were read. */
+#define TRACKER_GO_FILES 8
+
+struct tracker_go_file {
+	uint64_t device, inode, changed_ns;
+	enum go_found found; /* GO_NONE: the place is free */
+	struct go_layout layout;
+};
+
 /* Of one wait, more parts are not told; agents have fewer. */
 #define TRACKER_SHARES 128
 
@@ -112,6 +122,12 @@ struct tracker {
 	bool read_later; /* the Python frames of the stack at hand, after the thread went on */
 	struct off_cpu_python
 		*reader; /* of the frames of threads that run; NULL: agents report them */
+	struct tracker_go_file go_files[TRACKER_GO_FILES]; /* a ring */
+	uint32_t go_file_count;
+	uint64_t go_due_ns; /* the next look at goroutines; 0: at once */
+	uint64_t go_passes;
+	uint64_t go_random;
+	struct goroutine_status goroutines;
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
 	uint32_t ended_count;
 	struct tracker_ended_thread ended_threads[TRACKER_ENDED_THREADS]; /* the same */

@@ -302,6 +302,8 @@ void tracker_on_exec(struct tracker *t, const struct event *event)
 		op_sites_fini(&process->sites);
 		patches_fini(&process->patches);
 		python_fini(&process->python);
+		go_remote_free(process->go.remote);
+		process->go = (struct go_watch){ 0 };
 		last_stack_fini(&thread->last);
 		whole_stacks_fini(&process->whole);
 		thread->start = (struct frame){ 0 };

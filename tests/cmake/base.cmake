@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module array code error flops foreign_file function_name hash kallsyms known_calls mapped message module
+foreach(module array code error flops foreign_file function_name go_function hash kallsyms known_calls mapped message module
         namespaces new_file op origin provider
         nearest python_lines ring schedule secret strings)
   unit(${module} LIBS base)
