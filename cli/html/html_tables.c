@@ -72,8 +72,9 @@ int html_tables(const struct html *h, struct error *err)
 	    put_made(h, section_all_gpu_devices, err) < 0 ||
 	    put_made(h, section_all_threads, err) < 0 ||
 	    put_made(h, section_all_processes, err) < 0 || put_made(h, section_workers, err) < 0 ||
-	    put_made(h, section_tasks, err) < 0 || put_made(h, section_imports, err) < 0 ||
-	    put_made(h, section_compiling, err) < 0 || (h->whole && put_whole(h, err) < 0))
+	    put_made(h, section_tasks, err) < 0 || put_made(h, section_goroutines, err) < 0 ||
+	    put_made(h, section_imports, err) < 0 || put_made(h, section_compiling, err) < 0 ||
+	    (h->whole && put_whole(h, err) < 0))
 		failed = -1;
 	json_close(h->j);
 	return failed;

@@ -183,10 +183,11 @@ static int print_all(const struct outline *o, struct error *err)
 		return -1;
 	if (!part && print_made(o, section_wall, err) < 0)
 		return -1;
-	if (print_made(o, section_tasks, err) < 0 || print_made(o, section_imports, err) < 0 ||
-	    print_made(o, section_compiling, err) < 0 || print_hot(o, err) < 0 ||
-	    print_made(o, section_ops, err) < 0 || print_made(o, section_counters, err) < 0 ||
-	    print_made(o, section_gpu, err) < 0 || print_made(o, section_gpu_lines, err) < 0)
+	if (print_made(o, section_tasks, err) < 0 || print_made(o, section_goroutines, err) < 0 ||
+	    print_made(o, section_imports, err) < 0 || print_made(o, section_compiling, err) < 0 ||
+	    print_hot(o, err) < 0 || print_made(o, section_ops, err) < 0 ||
+	    print_made(o, section_counters, err) < 0 || print_made(o, section_gpu, err) < 0 ||
+	    print_made(o, section_gpu_lines, err) < 0)
 		return -1;
 	return print_made(o, section_memory, err) < 0 ? -1
 	                                              : print_made(o, section_device_memory, err);
@@ -208,9 +209,9 @@ static int print_parallel(const struct outline *o, struct error *err)
 // Tables that have a subject of their own, where the run has much of it.
 static int print_subjects(const struct outline *o, struct error *err)
 {
-	if (print_made(o, section_tasks, err) < 0 || print_made(o, section_compiling, err) < 0 ||
-	    print_made(o, section_imports, err) < 0 || print_short(o, section_ops, 0, 1, err) < 0 ||
-	    print_made(o, section_gpu, err) < 0)
+	if (print_made(o, section_tasks, err) < 0 || print_made(o, section_goroutines, err) < 0 ||
+	    print_made(o, section_compiling, err) < 0 || print_made(o, section_imports, err) < 0 ||
+	    print_short(o, section_ops, 0, 1, err) < 0 || print_made(o, section_gpu, err) < 0)
 		return -1;
 	return print_made(o, section_memory, err) < 0 || print_made(o, section_steps, err) < 0 ? -1
 	                                                                                       : 0;

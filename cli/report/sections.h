@@ -109,6 +109,8 @@ bool section_say_parallel(struct section *s);
 section_maker section_imports, section_sheet_imports;
 /* Tasks of asyncio. */
 section_maker section_tasks, section_sheet_tasks;
+/* Goroutines of Go programs. */
+section_maker section_goroutines, section_sheet_goroutines;
 /* Compilers that the program ran. */
 section_maker section_compiling, section_sheet_compiling;
 section_maker section_sheet_calls, section_sheet_callers, section_memory_curves;

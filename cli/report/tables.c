@@ -30,6 +30,7 @@ static const struct report_table tables_of_time[] = {
 	{ "workers", section_workers },
 	{ "imports", section_sheet_imports },
 	{ "asyncio_tasks", section_sheet_tasks },
+	{ "goroutines", section_sheet_goroutines },
 	{ "compiling", section_sheet_compiling },
 	{ "step_series", section_step_series },
 	{ "steps", section_all_steps },

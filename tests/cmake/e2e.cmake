@@ -36,6 +36,7 @@ foreach(part
   foreign_places
   gates
   gevent_tasks
+  goroutines
   limits
   manners
   merge

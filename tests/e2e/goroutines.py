@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Goroutines of Go programs: what they wait for, and where."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+from harness import Case, main, need
+
+# 20 wait for a channel, 10 for a mutex that one holds which waits, 5 sleep, and one waits for input.
+PROGRAM = """package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+var lock sync.Mutex
+
+func receiver(c chan int) {
+	for range c { // line: receive
+	}
+}
+
+func holder(end chan bool) {
+	lock.Lock()
+	<-end // line: held
+	lock.Unlock()
+}
+
+func locker() {
+	lock.Lock() // line: lock
+	lock.Unlock()
+}
+
+func sleeper() {
+	for {
+		time.Sleep(time.Hour) // line: sleep
+	}
+}
+
+func main() {
+	c := make(chan int)
+	end := make(chan bool)
+	for i := 0; i < 20; i++ {
+		go receiver(c)
+	}
+	go holder(end)
+	time.Sleep(20 * time.Millisecond)
+	for i := 0; i < 10; i++ {
+		go locker()
+	}
+	for i := 0; i < 5; i++ {
+		go func() {
+			fmt.Fprint(os.Stderr, "")
+			sleeper()
+		}()
+	}
+	if len(os.Args) > 1 {
+		fmt.Println("ready")
+		bufio.NewReader(os.Stdin).ReadString('\\n') // line: input
+	} else {
+		time.Sleep(2 * time.Second) // line: main
+	}
+	end <- true
+}
+"""
+
+# All compute: more than there are CPUs.
+BUSY = """package main
+
+import "time"
+
+var sum [8]int
+
+func spin(i int) {
+	for {
+		sum[i]++
+	}
+}
+
+func main() {
+	for i := 0; i < 8; i++ {
+		go spin(i)
+	}
+	time.Sleep(2 * time.Second)
+}
+"""
+
+# 20,000 wait, one of four for something else.
+MANY = """package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+func receiver(c chan int) {
+	<-c
+}
+
+func sender(c chan int) {
+	c <- 1
+}
+
+func main() {
+	in, out := make(chan int), make(chan int)
+	for i := 0; i < 20000; i++ {
+		if i%4 == 0 {
+			go sender(out)
+		} else {
+			go receiver(in)
+		}
+	}
+	time.Sleep(time.Duration(len(os.Args)) * 2 * time.Second)
+	fmt.Println("end")
+}
+"""
+
+WITHIN = 0.05  # of the time of all goroutines
+
+
+def line_of(program, mark):
+    return 1 + next(i for i, line in enumerate(program.splitlines()) if line.endswith(f"// line: {mark}"))
+
+
+class Goroutines(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.mkdtemp(prefix="e2e-go-")
+        cls.addClassCleanup(shutil.rmtree, cls.cache, ignore_errors=True)
+
+    def build(self, text, *options):
+        """./app, by the go in PATH."""
+        need("go")
+        with open(os.path.join(self.work, "app.go"), "w", encoding="utf-8") as file:
+            file.write(text)
+        environment = self.environment(GOCACHE=self.cache, GOFLAGS="", GO111MODULE="off")
+        subprocess.run(["go", "build", *options, "-o", "app", "app.go"], cwd=self.work, env=environment,
+                       check=True)
+
+    def rows(self, profile):
+        table = self.verb("report", "--export", "json=-", "--table", "goroutines", profile)
+        self.assertEqual(table.returncode, 0, table.stderr)
+        rows = json.loads(table.stdout)["tables"]["goroutines"]
+        return ({row["function"]: row for row in rows if row["kind"] == "goroutine"},
+                [row for row in rows if row["kind"] == "wait"])
+
+    def check_waits(self, profile, main_reason, main_line):
+        kinds, waits = self.rows(profile)
+        whole = sum(row["total_ns"] for row in kinds.values())
+        truth = (("main.receiver", 20, "chan receive", "main.receiver", "receive"),
+                 ("main.locker", 10, "sync.Mutex.Lock", "main.locker", "lock"),
+                 ("main.main.func1", 5, "sleep", "main.sleeper", "sleep"),
+                 ("main.holder", 1, "chan receive", "main.holder", "held"),
+                 ("main.main", 1, main_reason, "main.main", main_line))
+        # In newer versions the compiler gives the closure another number.
+        kinds = {("main.main.func1" if name.startswith("main.main.func") else name): row
+                 for name, row in kinds.items()}
+        for name, count, reason, function, mark in truth:
+            self.assertIn(name, kinds)
+            row = kinds[name]
+            self.assertEqual(row["most_at_once"], count, name)
+            self.assertAlmostEqual(row["total_ns"] / whole, count / 37, delta=WITHIN, msg=name)
+            self.assertEqual(row["running_ns"] + row["runnable_ns"] + row["waiting_ns"], row["total_ns"])
+            here = [wait for wait in waits if (wait["reason"], wait["at_function"], wait["at_line"]) ==
+                    (reason, function, line_of(PROGRAM, mark))]
+            self.assertEqual(len(here), 1, (name, reason, waits))
+            self.assertGreater(here[0]["waiting_ns"], 0.9 * row["total_ns"], name)
+            self.assertAlmostEqual(here[0]["waiting_ns"] / whole, count / 37, delta=WITHIN, msg=name)
+
+    def test_what_goroutines_wait_for_has_its_place_and_reason(self):
+        self.build(PROGRAM)
+        done = self.profile_run(["./app"])
+        self.check_waits(done.profile, "sleep", "main")
+        self.assertRegex(done.report, r"(?m)^goroutines .*at once on average: running")
+        self.assertRegex(done.report, r"chan receive in main\.receiver +app\.go:%d" % line_of(PROGRAM, "receive"))
+        self.assertRegex(done.report, r"sync\.Mutex\.Lock in main\.locker +app\.go:%d" % line_of(PROGRAM, "lock"))
+        self.assertNotIn("goroutines are missing", " ".join(done.report.split()))
+
+    def test_position_independent_programs_have_theirs_elsewhere(self):
+        self.build(PROGRAM, "-buildmode=pie")
+        self.check_waits(self.profile_run(["./app"]).profile, "sleep", "main")
+
+    def test_a_program_that_runs_already_has_the_same(self):
+        self.build(PROGRAM)
+        with subprocess.Popen([os.path.join(self.work, "app"), "input"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              cwd=self.work) as app:
+            self.assertEqual(app.stdout.readline(), b"ready\n")
+            profile = self.path("attached.bneck")
+            done = self.verb("-p", str(app.pid), "--duration", "2", "-o", profile)
+            app.stdin.write(b"\n")
+            app.stdin.close()
+            self.assertEqual(app.wait(), 0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kinds, waits = self.rows(profile)
+        self.assertEqual({name: row["most_at_once"] for name, row in kinds.items() if ".func" not in name},
+                         {"main.receiver": 20, "main.locker": 10, "main.holder": 1, "main.main": 1})
+        self.assertAlmostEqual(kinds["main.receiver"]["mean_at_once"], 20, delta=2)
+        self.assertIn(("chan receive", line_of(PROGRAM, "held")),
+                      {(wait["reason"], wait["at_line"]) for wait in waits})
+
+    def test_goroutines_without_a_cpu_are_runnable(self):
+        self.build(BUSY)
+        # Two at most run at once.
+        done = self.profile_run(["./app"], env=self.environment(GOMAXPROCS="2"))
+        spin = self.rows(done.profile)[0]["main.spin"]
+        self.assertAlmostEqual(spin["running_ns"] / spin["total_ns"], 2 / 8, delta=WITHIN)
+        self.assertAlmostEqual(spin["runnable_ns"] / spin["total_ns"], 6 / 8, delta=WITHIN)
+
+    def test_of_very_many_some_stand_for_all(self):
+        self.build(MANY)
+        done = self.profile_run(["./app"])
+        kinds, waits = self.rows(done.profile)
+        share = kinds["main.sender"]["total_ns"] / sum(row["total_ns"] for row in kinds.values())
+        self.assertAlmostEqual(share, 0.25, delta=WITHIN)
+        self.assertAlmostEqual(kinds["main.receiver"]["most_at_once"], 15000, delta=1500)
+        self.assertIn("chan send", {wait["reason"] for wait in waits})
+        self.assertRegex(" ".join(self.verb("report", done.profile).stdout.decode().split()),
+                         "times of goroutines are estimates of 1000 drawn from up to 20,0")
+
+    def test_stripped_programs_are_named_in_the_limits(self):
+        self.build(PROGRAM, "-ldflags=-s -w")
+        done = self.profile_run(["./app"])
+        self.assertEqual(self.rows(done.profile), ({}, []))
+        report = " ".join(self.verb("report", done.profile).stdout.decode().split())
+        self.assertIn("goroutines are missing of app, which has no debug information", report)
+
+
+if __name__ == "__main__":
+    main()
