@@ -6,9 +6,13 @@
 #include "cli/report/view.h"
 #include "merge/query/query_awaits.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define KINDS_MAX     8
-#define WAITS_MAX     3 // of a kind
-#define LEAST_PERCENT 1 // of the time of all, or of the kind's: below that it is no news
+#define WAITS_MAX     3  // of a kind
+#define PLACES_MAX    64 // of a kind, most first, that are summed up
+#define LEAST_PERCENT 1  // of the time of all, or of the kind's: below that it is no news
 
 REPORT_KEEPS(await_rows, struct await_rows *);
 
@@ -152,20 +156,54 @@ struct section *section_sheet_goroutines(struct report *r, struct error *err)
 	return section_end(s, err);
 }
 
+static bool is_same_place(const struct await_wait *a, const struct await_wait *b)
+{
+	return a->tasks == b->tasks && a->place.name == b->place.name &&
+	       a->place.file == b->place.file && a->place.line == b->place.line &&
+	       (a->awaited == b->awaited ||
+	        (a->awaited && b->awaited && strcmp(a->awaited, b->awaited) == 0));
+}
+
+// For people a wait is the same wherever in a library it is: WAITS, of one kind, with their sums.
+static size_t sum_up(struct await_wait *waits, size_t count)
+{
+	size_t sums = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = 0;
+		while (at < sums && !is_same_place(&waits[at], &waits[i]))
+			at++;
+		if (at < sums)
+			waits[at].ns += waits[i].ns;
+		else
+			waits[sums++] = waits[i];
+	}
+	return sums;
+}
+
+static int more_first(const void *left, const void *right)
+{
+	const struct await_wait *a = left, *b = right;
+
+	return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
 static void put_waits(struct section *s, const struct await_rows *rows, size_t tasks)
 {
-	size_t shown = 0;
+	struct await_wait waits[PLACES_MAX];
+	size_t count = 0;
 
-	for (size_t i = 0; i < rows->wait_count && shown < WAITS_MAX; i++) {
-		const struct await_wait *w = &rows->waits[i];
-		if (w->tasks != tasks)
-			continue;
-		if (w->ns * 100 < rows->tasks[tasks].total_ns * LEAST_PERCENT)
+	for (size_t i = 0; i < rows->wait_count && count < PLACES_MAX; i++)
+		if (rows->waits[i].tasks == tasks)
+			waits[count++] = rows->waits[i];
+	count = sum_up(waits, count);
+	qsort(waits, count, sizeof(waits[0]), more_first);
+	for (size_t i = 0; i < count && i < WAITS_MAX; i++) {
+		if (waits[i].ns * 100 < rows->tasks[tasks].total_ns * LEAST_PERCENT)
 			break;
-		shown++;
-		struct line line = line_of_wait(s->report, rows, w);
-		line.name = line.at && w->place.name ? report_say(s->report, "  %s in %s",
-		                                                  line.reason, w->place.name)
+		struct line line = line_of_wait(s->report, rows, &waits[i]);
+		line.name = line.at && line.at->name ? report_say(s->report, "  %s in %s",
+		                                                  line.reason, line.at->name)
 		                                     : report_say(s->report, "  %s", line.reason);
 		section_row(s, &line);
 	}

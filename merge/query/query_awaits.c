@@ -189,6 +189,13 @@ static const char *awaited_of(const struct asking *a, const struct await_row *ro
 	               : NULL;
 }
 
+// Where the chain is unknown: of a task of an event loop it is the coroutine, where it begins.
+static struct await_function unknown_of(const struct asking *a,
+                                        const struct await_function *coroutine)
+{
+	return a->go ? (struct await_function){ .name = "?" } : *coroutine;
+}
+
 static void add_wait(struct asking *a, const struct await_row *row)
 {
 	const struct await_place *places = &a->awaits->places[row->first];
@@ -202,7 +209,7 @@ static void add_wait(struct asking *a, const struct await_row *row)
 	a->rows->tasks[tasks].waiting_ns += row->ns;
 	a->rows->waits[a->rows->wait_count++] = (struct await_wait){
 		.tasks = tasks,
-		.place = function_of(a, &places[at]),
+		.place = at ? function_of(a, &places[at]) : unknown_of(a, &coroutine),
 		.awaited = awaited_of(a, row, at),
 		.chain = chain_text(a, row),
 		.count = row->count,

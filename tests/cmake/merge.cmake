@@ -37,6 +37,7 @@ foreach(module
   profile_file
   query
   query_awaits
+  query_goroutines
   query_contention
   query_counters
   query_devices
