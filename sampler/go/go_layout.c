@@ -227,6 +227,22 @@ bool go_layout_bias(const struct go_layout *l, uint32_t pid, uint64_t *bias)
 	return false;
 }
 
+static bool is_go(Elf *elf)
+{
+	return elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 &&
+	       section_named(elf, ".go.buildinfo");
+}
+
+bool go_layout_is_go(int fd)
+{
+	elf_version(EV_CURRENT);
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	bool go = is_go(elf);
+
+	elf_end(elf);
+	return go;
+}
+
 enum go_found go_layout_read(int fd, struct go_layout *out)
 {
 	struct go_layout layout = { 0 };
@@ -235,8 +251,7 @@ enum go_found go_layout_read(int fd, struct go_layout *out)
 
 	elf_version(EV_CURRENT);
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 &&
-	    section_named(elf, ".go.buildinfo")) {
+	if (is_go(elf)) {
 		found = GO_STRIPPED;
 		Dwarf *dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 		if (dwarf) {

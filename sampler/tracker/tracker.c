@@ -51,6 +51,7 @@ void tracker_free(struct tracker *t)
 		return;
 	off_cpu_free(t->off_cpu);
 	off_cpu_python_free(t->reader);
+	go_reader_free(t->go_reader);
 	free(t->joined);
 	peers_free(t->peers);
 	gpu_calls_free(t->gpu);

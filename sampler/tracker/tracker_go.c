@@ -39,42 +39,90 @@ static void note_unseen(struct tracker *t, struct process *process, enum go_unse
 		snprintf(status->name[why], sizeof(status->name[why]), "%s", process->command);
 }
 
-static const struct tracker_go_file *read_file(struct tracker *t, int fd, const struct stat *st)
+static bool is_file(const struct tracker_file *file, const struct tracker_file *wanted)
 {
-	uint64_t changed_ns =
-		(uint64_t)st->st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st->st_mtim.tv_nsec;
-
-	for (size_t i = 0; i < TRACKER_GO_FILES; i++) {
-		const struct tracker_go_file *file = &t->go_files[i];
-		if (file->found != GO_NONE && file->inode == st->st_ino &&
-		    file->device == st->st_dev && file->changed_ns == changed_ns)
-			return file;
-	}
-	struct go_layout layout = { 0 };
-	enum go_found found = go_layout_read(fd, &layout);
-	if (found == GO_NONE)
-		return NULL;
-	struct tracker_go_file *file = &t->go_files[t->go_file_count++ % TRACKER_GO_FILES];
-	*file = (struct tracker_go_file){ .device = st->st_dev,
-		                          .inode = st->st_ino,
-		                          .changed_ns = changed_ns,
-		                          .found = found,
-		                          .layout = layout };
-	return file;
+	return file->inode == wanted->inode && file->device == wanted->device &&
+	       file->changed_ns == wanted->changed_ns;
 }
 
-// Whether PROCESS is a Go program, and where its goroutines are.
-static void ask(struct tracker *t, struct process *process)
+static const struct tracker_go_file *find_file(const struct tracker *t,
+                                               const struct tracker_file *wanted)
+{
+	for (size_t i = 0; i < TRACKER_GO_FILES; i++)
+		if (t->go_files[i].found != GO_NONE && is_file(&t->go_files[i].id, wanted))
+			return &t->go_files[i];
+	return NULL;
+}
+
+// A build starts the same few programs again and again.
+static bool is_other(struct tracker *t, const struct tracker_file *wanted, int fd)
+{
+	for (size_t i = 0; i < TRACKER_GO_OTHERS; i++)
+		if (is_file(&t->go_others[i], wanted))
+			return true;
+	if (go_layout_is_go(fd))
+		return false;
+	t->go_others[t->go_other_count++ % TRACKER_GO_OTHERS] = *wanted;
+	return true;
+}
+
+// What has been read takes the place of the oldest.
+static void take_read(struct tracker *t)
+{
+	struct tracker_go_file *file = &t->go_files[t->go_file_count % TRACKER_GO_FILES];
+
+	if (!t->go_reader ||
+	    !go_reader_done(t->go_reader, &t->go_reading.found, &t->go_reading.layout))
+		return;
+	go_reader_free(t->go_reader);
+	t->go_reader = NULL;
+	if (t->go_reading.found == GO_NONE)
+		t->go_reading.found = GO_UNKNOWN; // it has changed meanwhile
+	*file = t->go_reading;
+	t->go_file_count++;
+}
+
+// NULL: PROCESS is no Go program, or its file is being read: then it is due again.
+static const struct tracker_go_file *file_of(struct tracker *t, struct process *process,
+                                             uint64_t now_ns)
 {
 	static const struct foreign_rules rules = { .max_bytes = FILE_BYTES_MAX };
 	char path[64];
 	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", process->pid);
+	cleanup_close int fd = foreign_open(path, &rules, &st, NULL);
+	if (fd < 0)
+		return NULL;
+	const struct tracker_file wanted = {
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.changed_ns =
+			(uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec,
+	};
+	take_read(t);
+	const struct tracker_go_file *file = find_file(t, &wanted);
+	if (file)
+		return file;
+	if (is_other(t, &wanted, fd))
+		return NULL;
+	if (!t->go_reader) {
+		t->go_reading.id = wanted;
+		t->go_reader = go_reader_new(fd);
+		fd = -1;
+	}
+	if (t->go_reader)
+		process->go.due_ns = now_ns + FIRST_NS;
+	return NULL;
+}
+
+// Whether PROCESS is a Go program, and where its goroutines are.
+static void ask(struct tracker *t, struct process *process, uint64_t now_ns)
+{
 	uint64_t bias;
 
 	process->go.due_ns = UINT64_MAX;
-	snprintf(path, sizeof(path), "/proc/%u/exe", process->pid);
-	cleanup_close int fd = foreign_open(path, &rules, &st, NULL);
-	const struct tracker_go_file *file = fd >= 0 ? read_file(t, fd, &st) : NULL;
+	const struct tracker_go_file *file = file_of(t, process, now_ns);
 	if (!file)
 		return;
 	if (file->found != GO_KNOWN) {
@@ -88,7 +136,7 @@ static void ask(struct tracker *t, struct process *process)
 	}
 	process->go.remote = go_remote_new(&file->layout, bias);
 	if (process->go.remote)
-		process->go.due_ns = 0;
+		process->go.due_ns = now_ns;
 }
 
 // The function that GROUP began in, and its places: the number of these.
@@ -179,7 +227,7 @@ static void look_at(void *context, struct thread *thread)
 		go->last_ns = look->now_ns;
 	} else if (go->due_ns <= look->now_ns) {
 		if (!go->remote)
-			ask(look->tracker, process);
+			ask(look->tracker, process, look->now_ns);
 		if (go->remote)
 			pass(look->tracker, process, look->now_ns);
 	}

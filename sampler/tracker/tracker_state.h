@@ -14,6 +14,7 @@
 
 #include "sampler/event/event.h"
 #include "sampler/event/sink.h"
+#include "sampler/go/go_reader.h"
 #include "sampler/op/op_site.h"
 #include "sampler/task/tasks.h"
 #include "sampler/tracker/cpu_account.h"
@@ -89,11 +90,16 @@ struct tracker_asked {
 	uint64_t next_ns, pause_ns;
 };
 
-/* Go programs whose files were read. */
-#define TRACKER_GO_FILES 8
+/* Go programs whose files were read; and files that are none. */
+#define TRACKER_GO_FILES  8
+#define TRACKER_GO_OTHERS 64
+
+struct tracker_file {
+	uint64_t device, inode, changed_ns;
+};
 
 struct tracker_go_file {
-	uint64_t device, inode, changed_ns;
+	struct tracker_file id;
 	enum go_found found; /* GO_NONE: the place is free */
 	struct go_layout layout;
 };
@@ -123,7 +129,10 @@ struct tracker {
 	struct off_cpu_python
 		*reader; /* of the frames of threads that run; NULL: agents report them */
 	struct tracker_go_file go_files[TRACKER_GO_FILES]; /* a ring */
-	uint32_t go_file_count;
+	struct tracker_file go_others[TRACKER_GO_OTHERS];  /* a ring */
+	uint32_t go_file_count, go_other_count;
+	struct go_reader *go_reader; /* of the file that is read; NULL: none is */
+	struct tracker_go_file go_reading;
 	uint64_t go_due_ns; /* the next look at goroutines; 0: at once */
 	uint64_t go_passes;
 	uint64_t go_random;
