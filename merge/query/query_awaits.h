@@ -78,7 +78,7 @@ struct await_rows *query_awaits(const struct profile *p, struct error *err);
  * The same of the goroutines of Go programs, by the function that they run: estimates, of looks now
  * and then. READY is runnable; TASKS were seen at most at once; STEPS, counts of waits and LONGEST
  * are not known (0). AWAITED is the runtime's word for why they wait ("chan receive"); a place "?"
- * is that of goroutines which went on while they were looked at, or are in calls of old versions.
+ * is that of goroutines which went on while they were looked at.
  */
 struct await_rows *query_goroutines(const struct profile *p, struct error *err);
 

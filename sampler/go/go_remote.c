@@ -282,8 +282,9 @@ static bool place_of(const struct go_remote *r, const struct one *o, struct plac
 	const struct go_layout *l = &r->layout;
 	bool call = o->group.state == GOROUTINE_IN_CALL;
 
-	if (o->group.state == GOROUTINE_RUNNING || (call && l->call_bp < 0))
+	if (o->group.state == GOROUTINE_RUNNING)
 		return false;
+	// Where a call's frame pointer is not kept, the function that calls is all that is known.
 	*place = (struct place){
 		.sp = word_of(o->g, call ? l->call_sp : l->sp),
 		.pc = word_of(o->g, call ? l->call_pc : l->pc),

@@ -182,6 +182,27 @@ Test(go_remote, what_goes_on_while_its_stack_is_read_waits_at_no_place)
 	cr_expect(eq(u64, groups[0].count, 0));
 }
 
+Test(go_remote, a_call_has_its_own_place_as_far_as_its_version_keeps_it)
+{
+	struct go_layout older = layout;
+	size_t count;
+
+	older.call_bp = -1;
+	put_g(0, 3, 0, 3);
+	put(g_at(0) + (uint64_t)layout.call_sp, STACKS_AT + 96);
+	put(g_at(0) + (uint64_t)layout.call_pc, 0x900);
+	put(g_at(0) + (uint64_t)layout.call_bp, STACKS_AT + 128);
+	for (int old = 0; old < 2; old++) {
+		const struct go_group *groups = pass(1, &count);
+		cr_assert(ne(ptr, (void *)groups, NULL));
+		cr_assert(eq(u64, count, 1));
+		cr_expect(eq(u64, groups[0].frames[0], 0x900));
+		cr_expect(eq(u64, groups[0].count, old ? 1 : 4));
+		go_remote_free(remote);
+		remote = go_remote_new(&older, BASE);
+	}
+}
+
 Test(go_remote, of_very_many_some_stand_for_all)
 {
 	const uint64_t all = 10007;
