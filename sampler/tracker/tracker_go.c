@@ -108,8 +108,7 @@ static const struct tracker_go_file *file_of(struct tracker *t, struct process *
 		return NULL;
 	if (!t->go_reader) {
 		t->go_reading.id = wanted;
-		t->go_reader = go_reader_new(fd);
-		fd = -1;
+		t->go_reader = go_reader_new(steal_fd(&fd));
 	}
 	if (t->go_reader)
 		process->go.due_ns = now_ns + FIRST_NS;
