@@ -418,9 +418,7 @@ static uint64_t locked_ns(const struct wait_rows *waits, const struct wait_side 
 
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *row = &waits->rows[i];
-		bool lock = row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK ||
-		            row->kind == HELD_SPIN || row->kind == WAIT_KIND_GIL;
-		if (lock && row->holder.function &&
+		if ((is_lock(row) || row->kind == WAIT_KIND_GIL) && row->holder.function &&
 		    strcmp(row->holder.function, side->function) == 0)
 			ns += row->ns;
 	}

@@ -51,16 +51,24 @@ static void run(void (*function)(int first, int file))
 {
 	int file = mkstemp(path);
 	int status, failed = file < 0;
+	pid_t last = 0;
 
 	for (int i = 0; i < PROCESSES; i++) {
-		if (fork())
+		if (i == PROCESSES - 1)
+			usleep(20000); // the others have begun
+		last = fork();
+		if (last)
 			continue;
 		// A lock of flock(2) is one of the open file: each process opens its own.
 		function(i, open(path, O_RDWR));
 		_exit(0);
 	}
-	while (wait(&status) > 0)
+	// flock(2) is unfair: they end one after the other. The run waits for what the last one
+	// waits for.
+	waitpid(last, &status, 0);
+	do
 		failed |= status;
+	while (wait(&status) > 0);
 	unlink(path);
 	printf("%d\n", failed);
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define ELEMENTS (1 << 17)
-#define ROUNDS   60
+#define ROUNDS   200
 
 struct element {
 	struct element *next;
