@@ -143,7 +143,9 @@ struct perf_event_plan perf_event_plan(size_t ring_bytes, uint32_t frequency_hz,
 		at_most(frequency_hz / WHOLE_SHARE, rate_in(ring_bytes / 2, stack_bytes + beside));
 	size_t whole_bytes = (size_t)whole_hz * (stack_bytes + beside) * STARVED_MS / 1000;
 
-	if (plan.short_bytes == (stack_bytes & ~7u) || whole_hz < WHOLE_HZ_MIN)
+	// An event of a low rate comes first when a thread has run for its whole period: threads
+	// that end before have fewer samples. Where half of the stack is copied few are cut.
+	if (plan.short_bytes >= (stack_bytes & ~7u) / 2 || whole_hz < WHOLE_HZ_MIN)
 		return plan;
 	plan.whole_hz = whole_hz;
 	plan.short_hz = frequency_hz - whole_hz;

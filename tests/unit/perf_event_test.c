@@ -751,7 +751,7 @@ static uint64_t bytes_in_200_ms(const struct perf_event_plan *plan, uint64_t who
 
 Test(perf_event, small_rings_hold_a_few_whole_stacks_beside_short_ones)
 {
-	for (size_t kb = 512; kb <= 4096; kb *= 2) {
+	for (size_t kb = 512; kb <= 2048; kb *= 2) {
 		struct perf_event_plan plan = perf_event_plan(kb << 10, 999, 32768, false, true);
 		cr_expect(eq(u32, plan.short_bytes,
 		             perf_event_stack_bytes(kb << 10, 999, 32768, false)));
@@ -760,6 +760,12 @@ Test(perf_event, small_rings_hold_a_few_whole_stacks_beside_short_ones)
 		cr_expect(le(u32, plan.short_hz + plan.whole_hz, 999), "%zu KB", kb);
 		cr_expect(le(u64, bytes_in_200_ms(&plan, 32768, 256), kb << 10), "%zu KB", kb);
 	}
+	struct perf_event_plan half = perf_event_plan(4 << 20, 999, 32768, false, true);
+	cr_expect(eq(u32, half.short_bytes, perf_event_stack_bytes(4 << 20, 999, 32768, false)));
+	cr_expect(lt(u32, half.short_bytes, 32768));
+	cr_expect(eq(u32, half.short_hz, 999), "threads that end soon have all of their samples");
+	cr_expect(eq(u32, half.whole_hz, 0));
+	cr_expect(le(u64, bytes_in_200_ms(&half, 32768, 256), 4 << 20));
 	struct perf_event_plan large = perf_event_plan(8 << 20, 999, 32768, false, true);
 	cr_expect(eq(u32, large.whole_hz, 0), "all of them are whole");
 	cr_expect(eq(u32, large.short_hz, 999));
