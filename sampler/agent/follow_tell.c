@@ -35,7 +35,7 @@ static void push_switches(struct follow *f, const struct follow_proc *p,
 	}
 }
 
-// Of more, those that came first are told without the rest of the time off the CPU between them.
+// Of more, the first ones are reported without the rest of the time off the CPU between them.
 #define WAITS_KEPT 1024
 
 // WAIT, or what of it comes after the last switch; no length: nothing does.

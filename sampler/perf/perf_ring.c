@@ -174,8 +174,8 @@ static size_t cut_sample(struct perf_ring *ring, const struct perf_event_header 
 	return perf_record_cut(&ring->format, record, CUT_THERE, size, used, CUT_STACK);
 }
 
-// What is damaged stays: it is told when its turn comes. SHORT_BYTES: see struct perf_rings; 0: it
-// is not cut.
+// What is damaged stays: it is reported when its turn comes. SHORT_BYTES: see struct perf_rings; 0:
+// it is not cut.
 static bool keep_record(struct perf_ring *ring, struct perf_kept *piece, uint32_t short_bytes)
 {
 	struct perf_event_header header;

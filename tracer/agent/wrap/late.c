@@ -74,7 +74,7 @@ struct walk {
 	uint32_t strange, failed; // objects and places that stay as they are
 	struct dl_phdr_info *info;
 	struct loaded_span program;
-	uint64_t page; // that is writable for now; 0: none
+	uint64_t page; // that is writable meanwhile; 0: none
 	uint32_t page_protection;
 };
 
