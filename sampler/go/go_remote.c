@@ -40,15 +40,7 @@ struct one {
 	struct go_group group;
 };
 
-struct go_remote {
-	struct go_layout layout;
-	char (*reasons)[GO_REASON_MAX]; // NULL: not read yet
-	uint32_t reason_count;
-	uint64_t random;
-	uint64_t listed;
-	uint32_t looked;
-	go_read_function *read;
-	void *context;
+struct go_room {
 	uint64_t at[GO_LOOKED_MAX];
 	uint64_t weights[GO_LOOKED_MAX];
 	struct go_read reads[GO_LOOKED_MAX];
@@ -58,12 +50,35 @@ struct go_remote {
 	uint16_t slots[SLOTS]; // number of a group; 0: free
 };
 
-struct go_remote *go_remote_new(const struct go_layout *layout, uint64_t bias)
+struct go_remote {
+	struct go_layout layout;
+	char (*reasons)[GO_REASON_MAX]; // NULL: not read yet
+	uint32_t reason_count;
+	uint64_t random;
+	uint64_t listed;
+	uint32_t looked;
+	go_read_function *read;
+	void *context;
+	struct go_room *room; // borrowed
+};
+
+struct go_room *go_room_new(void)
+{
+	return calloc(1, sizeof(struct go_room));
+}
+
+void go_room_free(struct go_room *room)
+{
+	free(room);
+}
+
+struct go_remote *go_remote_new(const struct go_layout *layout, uint64_t bias, struct go_room *room)
 {
 	struct go_remote *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return NULL;
+	r->room = room;
 	r->layout = *layout;
 	r->layout.all_pointer += bias;
 	r->layout.all_length += bias;
@@ -189,6 +204,7 @@ static uint32_t status_of(const struct go_remote *r, const uint8_t *g)
 // Which of the list are looked at. False: it cannot be read.
 static bool choose(struct go_remote *r)
 {
+	struct go_room *room = r->room;
 	uint64_t length, pointer;
 
 	r->looked = 0;
@@ -201,18 +217,18 @@ static bool choose(struct go_remote *r)
 	uint32_t count = length < GO_LOOKED_MAX ? (uint32_t)length : GO_LOOKED_MAX;
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t low = length * i / count, high = length * (i + 1) / count;
-		r->weights[i] = high - low;
-		r->reads[i] =
+		room->weights[i] = high - low;
+		room->reads[i] =
 			(struct go_read){ .address = pointer + 8 * (low + draw(r, high - low)),
-			                  .to = &r->at[i],
-			                  .size = sizeof(r->at[i]) };
+			                  .to = &room->at[i],
+			                  .size = sizeof(room->at[i]) };
 	}
 	if (count == length)
 		// All of them, in one piece.
-		return read_one(r, pointer, r->at, 8 * (size_t)count) && (r->looked = count);
-	r->read(r->context, r->reads, count);
+		return read_one(r, pointer, room->at, 8 * (size_t)count) && (r->looked = count);
+	r->read(r->context, room->reads, count);
 	for (uint32_t i = 0; i < count; i++)
-		if (!r->reads[i].done)
+		if (!room->reads[i].done)
 			return false;
 	r->looked = count;
 	return true;
@@ -221,18 +237,20 @@ static bool choose(struct go_remote *r)
 // Reads a g of each of COUNT to where PLACE says; those that cannot be read lose their address.
 static void read_gs(struct go_remote *r, size_t count, size_t place)
 {
+	struct go_room *room = r->room;
+
 	for (size_t i = 0; i < count; i++) {
-		struct one *o = &r->batch[i];
+		struct one *o = &room->batch[i];
 		bool sound = o->at && o->at % 8 == 0 && o->at <= UINT64_MAX - GO_G_BYTES_MAX;
-		r->reads[i] = (struct go_read){ .address = o->at,
-			                        .to = (uint8_t *)o + place,
-			                        .size = sound ? r->layout.g_bytes : 0 };
+		room->reads[i] = (struct go_read){ .address = o->at,
+			                           .to = (uint8_t *)o + place,
+			                           .size = sound ? r->layout.g_bytes : 0 };
 		o->at = sound ? o->at : 0;
 	}
-	r->read(r->context, r->reads, count);
+	r->read(r->context, room->reads, count);
 	for (size_t i = 0; i < count; i++)
-		if (!r->reads[i].done)
-			r->batch[i].at = 0;
+		if (!room->reads[i].done)
+			room->batch[i].at = 0;
 }
 
 static const char *reason_of(const struct go_remote *r, const uint8_t *g)
@@ -334,24 +352,25 @@ static void walk(struct go_remote *r, struct one *o, const struct place *place)
 
 static void read_stacks(struct go_remote *r, size_t count)
 {
+	struct go_room *room = r->room;
 	struct place places[BATCH];
 	bool known[BATCH];
 
 	for (size_t i = 0; i < count; i++) {
-		struct one *o = &r->batch[i];
+		struct one *o = &room->batch[i];
 		known[i] = o->at && place_of(r, o, &places[i]);
 		if (known[i])
 			want_stack(o, places[i].sp, places[i].high);
-		r->reads[i] = (struct go_read){ .address = known[i] ? o->stack_at : 0,
-			                        .to = o->stack,
-			                        .size = known[i] ? o->stack_bytes : 0 };
+		room->reads[i] = (struct go_read){ .address = known[i] ? o->stack_at : 0,
+			                           .to = o->stack,
+			                           .size = known[i] ? o->stack_bytes : 0 };
 	}
-	r->read(r->context, r->reads, count);
+	r->read(r->context, room->reads, count);
 	for (size_t i = 0; i < count; i++)
-		known[i] = known[i] && r->reads[i].done; // walks read, too
+		known[i] = known[i] && room->reads[i].done; // walks read, too
 	for (size_t i = 0; i < count; i++)
 		if (known[i])
-			walk(r, &r->batch[i], &places[i]);
+			walk(r, &room->batch[i], &places[i]);
 }
 
 // Whether it has not run while its stack was read.
@@ -385,59 +404,63 @@ static bool is_same(const struct go_group *a, const struct go_group *b)
 	       memcmp(a->frames, b->frames, a->count * sizeof(a->frames[0])) == 0;
 }
 
-static void add(struct go_remote *r, const struct go_group *more)
+static void add(struct go_room *room, const struct go_group *more)
 {
 	size_t slot = hash_of(more) % SLOTS;
 
-	for (; r->slots[slot]; slot = (slot + 1) % SLOTS) {
-		struct go_group *group = &r->groups[r->slots[slot] - 1];
+	for (; room->slots[slot]; slot = (slot + 1) % SLOTS) {
+		struct go_group *group = &room->groups[room->slots[slot] - 1];
 		if (is_same(group, more)) {
 			group->goroutines += more->goroutines;
 			return;
 		}
 	}
-	r->groups[r->group_count++] = *more;
-	r->slots[slot] = (uint16_t)r->group_count;
+	room->groups[room->group_count++] = *more;
+	room->slots[slot] = (uint16_t)room->group_count;
 }
 
 static void look_at(struct go_remote *r, size_t first, size_t count)
 {
+	struct go_room *room = r->room;
+
 	for (size_t i = 0; i < count; i++) {
-		r->batch[i].at = r->at[first + i];
-		r->batch[i].weight = r->weights[first + i];
+		room->batch[i].at = room->at[first + i];
+		room->batch[i].weight = room->weights[first + i];
 	}
 	read_gs(r, count, offsetof(struct one, g));
 	for (size_t i = 0; i < count; i++)
-		if (r->batch[i].at && !take_state(r, &r->batch[i]))
-			r->batch[i].at = 0;
+		if (room->batch[i].at && !take_state(r, &room->batch[i]))
+			room->batch[i].at = 0;
 	read_stacks(r, count);
 
 	bool seen[BATCH];
 	for (size_t i = 0; i < count; i++)
-		seen[i] = r->batch[i].at != 0;
+		seen[i] = room->batch[i].at != 0;
 	read_gs(r, count, offsetof(struct one, again));
 	for (size_t i = 0; i < count; i++) {
-		struct one *o = &r->batch[i];
+		struct one *o = &room->batch[i];
 		if (!seen[i])
 			continue;
 		if (!is_as_before(r, o))
 			o->group.count = 0;
-		add(r, &o->group);
+		add(room, &o->group);
 	}
 }
 
 const struct go_group *go_remote_pass(struct go_remote *r, go_read_function *read, void *context,
                                       size_t *count)
 {
+	struct go_room *room = r->room;
+
 	r->read = read;
 	r->context = context;
-	r->group_count = 0;
-	memset(r->slots, 0, sizeof(r->slots));
+	room->group_count = 0;
+	memset(room->slots, 0, sizeof(room->slots));
 	if (!choose(r))
 		return NULL;
 	read_reasons(r);
 	for (uint32_t first = 0; first < r->looked; first += BATCH)
 		look_at(r, first, r->looked - first < BATCH ? r->looked - first : BATCH);
-	*count = r->group_count;
-	return r->groups;
+	*count = room->group_count;
+	return room->groups;
 }

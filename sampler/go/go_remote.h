@@ -51,17 +51,26 @@ typedef void go_read_function(void *context, struct go_read *reads, size_t count
 /* A go_read_function: CONTEXT is the process's number, a pid_t. */
 void go_read_process(void *context, struct go_read *reads, size_t count);
 
+/* What passes read, half a megabyte: for any number of processes, one pass at a time. */
+struct go_room;
+
+struct go_room *go_room_new(void);       /* NULL if there is no memory */
+void go_room_free(struct go_room *room); /* NULL is fine */
+
 struct go_remote;
 
-/* BIAS is added to LAYOUT's addresses. NULL if there is no memory. */
-struct go_remote *go_remote_new(const struct go_layout *layout, uint64_t bias);
+/* BIAS is added to LAYOUT's addresses. ROOM is borrowed, and must outlive the go_remote. NULL if
+   there is no memory. */
+struct go_remote *go_remote_new(const struct go_layout *layout, uint64_t bias,
+                                struct go_room *room);
 void go_remote_free(struct go_remote *r); /* NULL is fine */
 
+CLEANUP(go_room, struct go_room *, go_room_free)
 CLEANUP(go_remote, struct go_remote *, go_remote_free)
 
 /*
- * Looks at the goroutines once. *COUNT groups, valid until the next pass; NULL: the list cannot be
- * read, as before the runtime has begun.
+ * Looks at the goroutines once. *COUNT groups, valid until the next pass of any process that has
+ * the same room; NULL: the list cannot be read, as before the runtime has begun.
  */
 const struct go_group *go_remote_pass(struct go_remote *r, go_read_function *read, void *context,
                                       size_t *count);

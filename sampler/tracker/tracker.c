@@ -58,6 +58,7 @@ void tracker_free(struct tracker *t)
 	unwinder_free(t->unwinder);
 	op_tracker_fini(&t->ops);
 	tasks_free(t->tasks);
+	go_room_free(t->go_room);
 	free(t);
 }
 

@@ -133,7 +133,9 @@ static void ask(struct tracker *t, struct process *process, uint64_t now_ns)
 		note_unseen(t, process, GO_UNSEEN_REFUSED);
 		return;
 	}
-	process->go.remote = go_remote_new(&file->layout, bias);
+	if (!t->go_room && !(t->go_room = go_room_new()))
+		return;
+	process->go.remote = go_remote_new(&file->layout, bias, t->go_room);
 	if (process->go.remote)
 		process->go.due_ns = now_ns;
 }

@@ -133,7 +133,8 @@ struct tracker {
 	uint32_t go_file_count, go_other_count;
 	struct go_reader *go_reader; /* of the file that is read; NULL: none is */
 	struct tracker_go_file go_reading;
-	uint64_t go_due_ns; /* the next look at goroutines; 0: at once */
+	struct go_room *go_room; /* for all processes; NULL: no Go program yet */
+	uint64_t go_due_ns;      /* the next look at goroutines; 0: at once */
 	uint64_t go_passes;
 	uint64_t go_random;
 	struct goroutine_status goroutines;

@@ -28,9 +28,10 @@ static void read_input(void *context, struct go_read *reads, size_t count)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input input = { data, size };
+	static struct go_room *room;
 	size_t count;
 
-	if (size < 32)
+	if (size < 32 || (!room && !(room = go_room_new())))
 		return 0;
 	const struct go_layout layout = {
 		.all_pointer = data[0],
@@ -50,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.call_bp = data[14] % 2 ? -1 : data[15],
 		.g_bytes = GO_G_BYTES_MAX,
 	};
-	struct go_remote *remote = go_remote_new(&layout, data[16]);
+	struct go_remote *remote = go_remote_new(&layout, data[16], room);
 	for (int pass = 0; remote && pass < 2; pass++) {
 		const struct go_group *groups = go_remote_pass(remote, read_input, &input, &count);
 		if (!groups)

@@ -38,6 +38,7 @@ static const struct go_layout layout = {
 };
 
 static uint8_t *bytes;
+static struct go_room *room;
 static struct go_remote *remote;
 static uint64_t moved; // a goroutine goes on once its stack has been read; 0: none
 
@@ -99,12 +100,15 @@ static void set_up(void)
 	put(REASONS_AT + 24, 5);
 	put(REASONS_AT + 32, TEXT_AT);
 	put(REASONS_AT + 40, UINT64_C(1) << 40);
-	remote = go_remote_new(&layout, BASE);
+	room = go_room_new();
+	cr_assert(ne(ptr, room, NULL));
+	remote = go_remote_new(&layout, BASE, room);
 }
 
 static void tear_down(void)
 {
 	go_remote_free(remote);
+	go_room_free(room);
 	free(bytes);
 }
 
@@ -199,7 +203,7 @@ Test(go_remote, a_call_has_its_own_place_as_far_as_its_version_keeps_it)
 		cr_expect(eq(u64, groups[0].frames[0], 0x900));
 		cr_expect(eq(u64, groups[0].count, old ? 1 : 4));
 		go_remote_free(remote);
-		remote = go_remote_new(&older, BASE);
+		remote = go_remote_new(&older, BASE, room);
 	}
 }
 
