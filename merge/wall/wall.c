@@ -680,6 +680,7 @@ static void tell_rest(struct wall *w)
 void wall_finish(struct wall *w, uint64_t now_ns)
 {
 	w->now_ns = max_ns(w->now_ns, now_ns);
+	w->finished = true;
 	bound_bins(w);
 	wall_note_busy(w, w->now_ns);
 	for (size_t i = 0; i < w->active_count; i++)
@@ -693,6 +694,7 @@ void wall_finish(struct wall *w, uint64_t now_ns)
 	if (!w->root)
 		return;
 	wall_take_out_woken(w);
+	wall_take_out_rest(w);
 	for (int m = 0; m < METRIC_COUNT; m++)
 		wall_take_out_late(w, (enum metric)m, 0, w->root->ended_ns, UINT64_MAX);
 	tell_rest(w);
@@ -722,6 +724,9 @@ void wall_move_nodes(struct wall *w, const uint32_t *map)
 		if (slot->drawn)
 			slot->drawn = map[slot->drawn - 1];
 	}
+	for (size_t i = 0; i < SPUN_NODES; i++)
+		if (w->spun_nodes[i])
+			w->spun_nodes[i] = map[w->spun_nodes[i] - 1];
 }
 
 struct wall_coverage wall_coverage(const struct wall *w)

@@ -114,6 +114,18 @@ static uint32_t node_of_lock(const struct history *h, const struct edge_times *t
 	return node;
 }
 
+// Where H was on a CPU in the wait of TIMES; or where it waits for such.
+static uint32_t node_of_run(const struct history *h, const struct edge_times *times)
+{
+	const struct deque *s = &h->samples;
+	size_t i =
+		array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= times->from_ns);
+
+	return i < s->count && deque_at(s, struct place, i)->from_ns <= times->to_ns
+	               ? deque_at(s, struct place, i)->node
+	               : node_of_lock(h, times);
+}
+
 static uint64_t overlap(uint64_t from_a, uint64_t to_a, uint64_t from_b, uint64_t to_b)
 {
 	uint64_t from = max_ns(from_a, from_b), to = min_ns(to_a, to_b);
@@ -174,11 +186,12 @@ static void tell_wait(const struct wall *w, const struct edge_slot *slot, uint64
 
 // Returns the edge's number; 0 if there are too many.
 uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct raw *raw,
-                         const struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
+                         struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
                          uint32_t holder, bool guessed)
 {
 	struct wall_edge key = { .waiter = h->number,
-		                 .waiter_node = raw->spins ? node_of_spin(h, raw->from_ns)
+		                 .waiter_node = raw->spins          ? node_of_spin(h, raw->from_ns)
+		                                : raw->ran && times ? node_of_run(h, times)
 		                                : raw->ready && times ? node_of_lock(h, times)
 		                                                      : wall_node_of_wait(h, raw),
 		                 .holder = holder,
@@ -205,7 +218,10 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 		return 0;
 	slot->edge.guessed &= guessed;
 	// A part of a wait is no other one.
-	bool counts = !raw->ready || !slot->edge.count;
+	bool first = raw->ran ? from_ns <= times->from_ns || from_ns == raw->from_ns : !raw->ready;
+	bool counts = (first && !(times && times->counted)) || !slot->edge.count;
+	if (raw->ran)
+		times->counted = true;
 	slot->edge.ns += ns;
 	slot->edge.count += counts;
 	slot->edge.longest_ns = max_ns(slot->edge.longest_ns, ns);
@@ -262,6 +278,23 @@ uint32_t wall_count_spin(struct wall *w, struct history *h, uint32_t node, const
 	if (v->samples.count)
 		add_edge_place(w, slot, deque_last(&v->samples, struct place)->node, (double)ns);
 	return edge;
+}
+
+void wall_uncount_spins(struct wall *w, struct history *h, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct deque *s = &h->samples;
+
+	for (size_t i = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= from_ns);
+	     i < s->count && deque_at(s, struct place, i)->from_ns <= to_ns; i++) {
+		const struct place *place = deque_at(s, struct place, i);
+		struct edge_slot *slot = place->via ? &w->edges[place->via - 1] : NULL;
+		if (!slot)
+			continue;
+		slot->edge.ns -= min_ns(place->weight_ns, slot->edge.ns);
+		w->coverage.blocked_ns -= place->weight_ns;
+		w->coverage.known_ns -= place->weight_ns;
+		w->coverage.guessed_ns -= place->weight_ns;
+	}
 }
 
 // Where the one that was waited for was most: what was seen there for certain, as of many paths the

@@ -19,6 +19,11 @@
 #define PATIENCE_NS (700 * NS_PER_MS)
 #define TOGETHER_NS (10 * NS_PER_MS)
 
+// Who runs for so long in a wait spins, and its process has such waits: of their threads what they
+// ran waits for so long at most.
+#define SPINS_NS (100 * NS_PER_US)
+#define SPUN_NS  (PATIENCE_NS / 2)
+
 // Without a record of its end a child is missed so late, and has been seen last so long before.
 #define MISSED_NS (300 * NS_PER_MS)
 #define SEEN_NS   (50 * NS_PER_MS)
@@ -140,6 +145,22 @@ static void push_wait(struct wall *w, struct history *h, uint64_t from_ns, uint6
 	                          .owner = h->number,
 	                          .state = THREAD_BLOCKED,
 	                          .cause = (uint8_t)cause,
+	                          .own = own });
+}
+
+// The same of a part of RAW, in which it may have been on a CPU. OWN: it was not taken out.
+static void push_own(struct wall *w, struct history *h, const struct raw *raw, uint64_t from_ns,
+                     uint64_t to_ns, bool own)
+{
+	if (!raw->ran) {
+		push_wait(w, h, from_ns, to_ns, (enum metric)raw->cause, own);
+		return;
+	}
+	wall_push(w, h,
+	          (struct piece){ .from_ns = from_ns,
+	                          .to_ns = to_ns,
+	                          .owner = h->number,
+	                          .state = THREAD_RUNS,
 	                          .own = own });
 }
 
@@ -359,9 +380,71 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
 	                 beside ? deque_last(shares, struct wall_share)->thread : WALL_NOBODY);
 }
 
+// NS more of the run's own thread on a CPU at NODE, or less.
+static void tell_own(struct wall *w, uint32_t node, uint64_t time_ns, double ns)
+{
+	wall_tell(w, &(struct wall_part){ .minus = ns < 0,
+	                                  .thread = w->root->number,
+	                                  .node = node,
+	                                  .metric = METRIC_ON_CPU,
+	                                  .from_ns = time_ns,
+	                                  .to_ns = time_ns,
+	                                  .weight_ns = ns < 0 ? -ns : ns });
+}
+
+static bool has_spun_at(const struct wall *w, uint32_t node)
+{
+	for (size_t i = 0; i < SPUN_NODES; i++)
+		if (w->spun_nodes[i] == node)
+			return true;
+	return false;
+}
+
+// The run's own thread was on a CPU from FROM_NS to TO_NS, which is not what the run waited for. Of
+// that time there may be more samples by chance, or fewer, than it is long.
+static void take_out_run(struct wall *w, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct deque *s = &w->root->samples;
+	size_t first = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= from_ns);
+	size_t end = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= to_ns);
+
+	w->surplus_ns -= (double)(to_ns - from_ns);
+	for (size_t i = first; i < end; i++) {
+		const struct place *place = deque_at(s, struct place, i);
+		w->surplus_ns += (double)place->weight_ns;
+		if (!has_spun_at(w, place->node))
+			w->spun_nodes[w->spun_at++ % SPUN_NODES] = place->node;
+		tell_own(w, place->node, place->from_ns, -(double)place->weight_ns);
+	}
+}
+
+// Where there are too many samples in waits, there are too few elsewhere. Where there are too few,
+// some came late: they are beside their waits.
+void wall_even_out(struct wall *w, const struct place *places, size_t count)
+{
+	double all = 0, ns = w->surplus_ns;
+	const bool late = ns < 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += has_spun_at(w, places[i].node) == late ? (double)places[i].weight_ns : 0;
+	ns = ns < -all ? -all : ns;
+	if (all <= 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (has_spun_at(w, places[i].node) == late)
+			tell_own(w, places[i].node, places[i].from_ns,
+			         ns * (double)places[i].weight_ns / all);
+	w->surplus_ns -= ns;
+}
+
 // The run's own wait in RAW is not what the run waited for.
 static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, uint64_t to_ns)
 {
+	if (raw->ran) {
+		take_out_run(w, from_ns, to_ns);
+		return;
+	}
+
 	enum metric metric = raw->ready ? METRIC_OFF_RUNNABLE : (enum metric)raw->cause;
 	uint32_t node = wall_node_of_wait(w->root, raw);
 
@@ -425,6 +508,18 @@ void wall_take_out_woken(struct wall *w)
 	w->minus_ns[METRIC_OFF_RUNNABLE] += woken_ns;
 }
 
+// At the end: where there were no other samples, it stays where it was.
+void wall_take_out_rest(struct wall *w)
+{
+	const uint32_t node = w->spun_nodes[(w->spun_at - 1) % SPUN_NODES];
+
+	if (w->surplus_ns < 0 && !node)
+		w->minus_ns[METRIC_ON_CPU] += (uint64_t)-w->surplus_ns;
+	else if (w->surplus_ns != 0)
+		tell_own(w, node, w->root->ended_ns, w->surplus_ns);
+	w->surplus_ns = 0;
+}
+
 static bool others_can_end(const struct raw *raw)
 {
 	return raw->cause == METRIC_OFF_LOCK || raw->cause == METRIC_OFF_CHILD ||
@@ -481,7 +576,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 {
 	const uint64_t raw_to_ns = raw->to_ns;
 	struct edge_times *times = times_of(h, raw), *end = times ? end_of(h, times) : NULL;
-	bool whole = times && times->to_ns >= raw_to_ns;
+	bool whole = (times && times->to_ns >= raw_to_ns) || raw->ran;
 	struct deque shares = { 0 };
 	uint64_t age = w->now_ns - min_ns(raw_to_ns, w->now_ns);
 	bool known, guessed, ready = true;
@@ -499,7 +594,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 			raw->guess = wall_awaited_child(
 				w, h, raw->from_ns - min_ns(SEEN_NS, raw->from_ns), last_ns);
 	}
-	if (!times && is_killed(w, h, raw)) {
+	if (!times && !raw->ran && is_killed(w, h, raw)) {
 		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);
 		return true;
 	}
@@ -521,12 +616,12 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 			*ender_of(h, times) =
 				(struct ender){ times->resource, times->module, last };
 	}
-	if (times || others_can_end(raw))
+	if ((times || others_can_end(raw)) && (known || !raw->ran))
 		w->coverage.blocked_ns += raw->to_ns - raw->from_ns;
 	if (!known) {
 		shares.count = 0;
-		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);
-		if (times || others_can_end(raw))
+		push_own(w, h, raw, raw->from_ns, raw->to_ns, true);
+		if ((times || others_can_end(raw)) && !raw->ran)
 			wall_count_edge(w, h, raw, times, raw->from_ns, raw->to_ns, 0, false);
 	}
 	uint64_t at = raw->from_ns;
@@ -543,7 +638,9 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 			push_copy(w, h, raw, v, at, s->until_ns, via);
 			w->coverage.known_ns += s->until_ns - at;
 			w->coverage.guessed_ns += guessed ? s->until_ns - at : 0;
-		} else if (s->thread == WALL_NOBODY) {
+			if (raw->ran)
+				wall_uncount_spins(w, h, at, s->until_ns);
+		} else if (s->thread == WALL_NOBODY && !raw->ran) {
 			wall_push(w, h,
 			          (struct piece){ .from_ns = at,
 			                          .to_ns = s->until_ns,
@@ -551,10 +648,11 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 			                          .state = THREAD_READY });
 			w->coverage.known_ns += s->until_ns - at;
 		} else {
-			wall_count_edge(w, h, raw, times, at, s->until_ns, 0, false);
-			push_wait(w, h, at, s->until_ns, (enum metric)raw->cause, true);
+			if (!raw->ran)
+				wall_count_edge(w, h, raw, times, at, s->until_ns, 0, false);
+			push_own(w, h, raw, at, s->until_ns, !raw->ran);
 		}
-		if (h == w->root && ((v && v != h) || s->thread == WALL_NOBODY))
+		if (h == w->root && ((v && v != h) || s->thread == WALL_NOBODY || raw->ran))
 			take_out(w, raw, at, s->until_ns);
 		at = s->until_ns;
 	}
@@ -588,12 +686,26 @@ static uint64_t ended_ns(const struct history *h, const struct edge_times *times
 	return 0;
 }
 
-// Who has no CPU before its wait is ended could do nothing with one but wait: RAW, or its first
-// part, is made what it is. So a wait is whole where only estimates say when its thread was
-// blocked, too. False: its wait may not have been told yet.
+// Who was on a CPU in RAW did nothing with it, by a wait that may be told only later: that thread
+// has been blocked since, or waits for a CPU. Few programs have such waits: of the others nothing
+// is held back for long.
+static bool may_have_spun(const struct wall *w, struct history *h, const struct process *p,
+                          const struct raw *raw)
+{
+	uint64_t age = w->now_ns - min_ns(raw->to_ns, w->now_ns);
+
+	return !w->finished && (age < LAG_NS || (p->runs_in_waits && age < SPUN_NS &&
+	                                         may_be_told(w, h, raw->to_ns, METRIC_OFF_LOCK)));
+}
+
+// Who has no CPU before its wait is ended could do nothing with one but wait, and who has one does
+// nothing else with it: it spins, in the kernel for a mutex that inherits priorities, or in libc.
+// RAW, or its first part, is made what it is. So a wait is whole where only estimates say when its
+// thread was blocked, too. False: its wait may not have been told yet.
 static bool find_wait(const struct wall *w, struct history *h, struct raw *raw, bool force)
 {
-	const struct process *p = wall_find_process(w, h->process);
+	struct process *p = wall_find_process(w, h->process);
+	const bool runs = raw->state == THREAD_RUNS;
 
 	if (!p || !p->tells_waits)
 		return true;
@@ -608,16 +720,21 @@ static bool find_wait(const struct wall *w, struct history *h, struct raw *raw, 
 			raw->to_ns = e->from_ns;
 			return true;
 		}
-		raw->to_ns = min_ns(raw->to_ns, until_ns);
+		// A sample of time in the kernel comes as that is over, when the lock is free.
+		raw->to_ns = min_ns(raw->to_ns, runs ? e->to_ns : until_ns);
 		raw->state = THREAD_BLOCKED;
 		raw->cause = METRIC_OFF_LOCK;
-		raw->ready = true;
+		raw->ready = !runs;
+		raw->ran = runs;
+		p->runs_in_waits |= runs && raw->to_ns - raw->from_ns >= SPINS_NS;
 		return true;
 	}
 	const struct edge_times *last =
 		h->edges.count ? deque_last(&h->edges, struct edge_times) : NULL;
-	return force || (last && last->to_ns >= raw->to_ns) ||
-	       !may_be_told(w, h, raw->to_ns, METRIC_OFF_LOCK);
+	if (force || (last && last->to_ns >= raw->to_ns))
+		return true;
+	return runs ? !may_have_spun(w, h, p, raw)
+	            : !may_be_told(w, h, raw->to_ns, METRIC_OFF_LOCK);
 }
 
 // Resolves what can be. True if there was something.
@@ -627,7 +744,8 @@ static bool resolve(struct wall *w, struct history *h, bool force)
 
 	while (h->raw.count) {
 		struct raw *first = deque_at(&h->raw, struct raw, 0), raw = *first;
-		if (raw.state == THREAD_READY && !find_wait(w, h, &raw, force))
+		if ((raw.state == THREAD_READY || raw.state == THREAD_RUNS) &&
+		    !find_wait(w, h, &raw, force))
 			break;
 		if (raw.state == THREAD_BLOCKED) {
 			if (!resolve_blocked(w, h, &raw, force))
@@ -708,7 +826,7 @@ void wall_add_raw(struct wall *w, struct history *h, const struct raw *raw)
 	if (raw->to_ns <= raw->from_ns)
 		return;
 	const struct process *p =
-		raw->state == THREAD_READY ? wall_find_process(w, h->process) : NULL;
+		raw->state == THREAD_BLOCKED ? NULL : wall_find_process(w, h->process);
 	bool waits = raw->state == THREAD_BLOCKED || (p && p->tells_waits);
 
 	if (!h->raw.count && !waits) {

@@ -91,6 +91,7 @@ struct raw {
 	bool told;         /* the kernel has told who ended it: nor is that one */
 	bool spins;        /* it had no CPU, to spin on */
 	bool ready;        /* it had none, to go on waiting: see wall_resolve.c */
+	bool ran;          /* it had one, and did nothing with it but wait: the same */
 	uint8_t state, cause;
 };
 
@@ -138,6 +139,7 @@ struct edge_times {
 	struct frame made;
 	uint32_t module, kind, count;
 	bool goes_on;
+	bool counted; /* as a wait of an edge, by its part on a CPU */
 };
 
 /* Processes at the other end of what a thread waits on. */
@@ -221,6 +223,7 @@ struct process {
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has reported one */
+	bool runs_in_waits;    /* its threads spent part of one on a CPU */
 	uint64_t signalled_ns; /* when it was sent a signal last */
 	/* Processes that were seen to wait on what this one has the other end of. */
 	struct peers_kept partners;
@@ -262,6 +265,8 @@ struct known_thread {
 	struct history *history; /* NULL: forgotten */
 };
 
+#define SPUN_NODES 8
+
 struct wall {
 	wall_told *told;
 	wall_timed *timed; /* NULL: nobody wants to know */
@@ -279,6 +284,11 @@ struct wall {
 	struct hash process_index;
 	struct history *root;            /* whose life the wall time is */
 	uint64_t minus_ns[METRIC_COUNT]; /* of its waits, whose stacks are to come */
+	/* How much more of its samples was in its waits than it was there on a CPU; and where the
+	   last of them were. */
+	double surplus_ns;
+	uint32_t spun_nodes[SPUN_NODES]; /* 0: none */
+	uint32_t spun_at;
 	struct history **running;
 	size_t running_count, running_capacity;
 	size_t ready_count; /* threads that wait for a CPU, to work, as far as is known at the time
@@ -306,6 +316,7 @@ struct wall {
 	size_t alone_count, alone_capacity;
 	struct hash alone_index;
 	bool incomplete;
+	bool finished; /* all has been told */
 };
 
 static inline void wall_tell_time(const struct wall *w, const struct wall_time_part *part)
@@ -391,6 +402,11 @@ void wall_resolve(struct wall *w, bool force);
 void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint64_t time_ns,
                         uint64_t most_ns);
 void wall_take_out_woken(struct wall *w);
+void wall_take_out_rest(struct wall *w);
+
+/* What the samples of the run's own thread in its waits had too much, or too little, is of the
+   COUNT that it has outside of those, PLACES. */
+void wall_even_out(struct wall *w, const struct place *places, size_t count);
 
 /* wall_edges.c */
 
@@ -401,8 +417,12 @@ uint32_t wall_node_of_wait(const struct history *h, const struct raw *raw);
    that; NULL: nothing. GUESSED: it is not known that it was HOLDER. Returns the edge's number; 0 if
    there are too many. */
 uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct raw *raw,
-                         const struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
+                         struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
                          uint32_t holder, bool guessed);
+
+/* H spun from FROM_NS to TO_NS in a wait of which it is known who was waited for: what its samples
+   made of that does not count. */
+void wall_uncount_spins(struct wall *w, struct history *h, uint64_t from_ns, uint64_t to_ns);
 
 /* H, at NODE, spun for NS more until V had done something. Returns the edge's number; 0 if there
    are too many. */

@@ -19,14 +19,13 @@ CONTENTION = "[waiting for a free CPU]"
 
 # What is waited for, by its name in the table of waits.
 RESOURCES = {
-    "recursive": "mutex", "errorcheck": "mutex", "pi": "mutex",
+    "recursive": "mutex", "errorcheck": "mutex", "pi": "mutex", "adaptive": "mutex",
+    "spinlock": "flag or spinlock",
     "reader": "read-write lock", "writer": "read-write lock",
     "child": "child", "unix": "pipe or socket", "tcp": "pipe or socket",
     "signalfd": "signal", "sigtimedwait": "signal", "pause": "signal", "pidfd": "signal",
 }
 SIGNALS = tuple(kind for kind, resource in RESOURCES.items() if resource == "signal")
-# The kernel spins before it lets a thread sleep on a lock that inherits priority: that is CPU time.
-SPINS = ("pi",)
 RUNGS = {
     "unprivileged": ([], unprivileged()),
     "agent": (["--rung=agent"], []),
@@ -83,7 +82,7 @@ class WaitsKinds(Case):
         own = {row["name"]: int(row["wall_ns"]) for row in self.table(profile, "wall")}
         # To start processes and to connect takes time of its own.
         share = own.get("render", 0) / max(own.get("render", 0) + own.get("show", 0), 1)
-        if kind not in SPINS and not 0.75 - tolerance < share < 0.83 + tolerance:
+        if not 0.75 - tolerance < share < 0.83 + tolerance:
             wrong.append(f"render {share:.3f}")
         return wrong
 

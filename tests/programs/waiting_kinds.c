@@ -38,6 +38,7 @@ static bool apart;
 static sem_t held, turn;
 static pthread_mutex_t mutex;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spinlock;
 
 __attribute__((noinline)) static void render(void)
 {
@@ -57,6 +58,16 @@ static int lock_mutex(void)
 static int unlock_mutex(void)
 {
 	return pthread_mutex_unlock(&mutex);
+}
+
+static int lock_spinlock(void)
+{
+	return pthread_spin_lock(&spinlock);
+}
+
+static int unlock_spinlock(void)
+{
+	return pthread_spin_unlock(&spinlock);
 }
 
 static int lock_to_read(void)
@@ -108,6 +119,7 @@ static void lock_scene(const struct way *way)
 	pthread_mutexattr_settype(&attributes, way->type);
 	pthread_mutexattr_setprotocol(&attributes, way->protocol);
 	pthread_mutex_init(&mutex, &attributes);
+	pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
 	sem_init(&held, 0, 0);
 	sem_init(&turn, 0, 0);
 	pthread_create(&thread, NULL, keeper, (void *)way);
@@ -311,6 +323,9 @@ int main(int argc, char **argv)
 		  PTHREAD_PRIO_NONE },
 		{ "pi", lock_mutex, lock_mutex, unlock_mutex, PTHREAD_MUTEX_NORMAL,
 		  PTHREAD_PRIO_INHERIT },
+		{ "adaptive", lock_mutex, lock_mutex, unlock_mutex, PTHREAD_MUTEX_ADAPTIVE_NP,
+		  PTHREAD_PRIO_NONE },
+		{ "spinlock", lock_spinlock, lock_spinlock, unlock_spinlock, 0, 0 },
 		{ "reader", lock_to_write, lock_to_read, unlock_rwlock, 0, 0 },
 		{ "writer", lock_to_read, lock_to_write, unlock_rwlock, 0, 0 },
 	};
