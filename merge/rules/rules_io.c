@@ -376,6 +376,14 @@ static enum measured measure_sleep(const struct evidence *e, const struct rule *
 	                   evidence_queue(e), place);
 }
 
+static const struct rule_callee ways_to_receive[] = {
+	{ "recv", "Receive all that has arrived into a large buffer (64 KB) and take the messages "
+	          "out of it, instead of a few bytes a call. Where messages are small because they "
+	          "were sent so, put several into one, or send the next before the answer to the "
+	          "last has arrived." },
+	{ NULL, NULL },
+};
+
 const struct rule rules_io[] = {
 	{ .id = "IO-WAIT",
 	  .subject = RULES_IO,
@@ -505,6 +513,7 @@ const struct rule rules_io[] = {
 	         "costs more than copying a few kilobytes.",
 	  .advice = "Put several requests into one message, or send the next before the answer to "
 	            "the last has arrived; between processes of one machine, use shared memory.",
+	  .by_callee = ways_to_receive,
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SOCKET),

@@ -302,6 +302,28 @@ Test(finding_io, a_message_that_is_read_byte_by_byte_is_tiny_reads)
 	}
 }
 
+// The kernel counts no bytes of recv().
+Test(finding_io, who_receives_little_a_call_is_advised_on_its_own_side)
+{
+	static const char *const calls[] = { "recv@libc", "write@libc" };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		char stack[100];
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "main a.c:3 > get a.c:15 > %s > sock_recvmsg@kernel",
+		         calls[i]);
+		add(&f, 1, METRIC_ON_CPU, 500, stack);
+		add(&f, 1, METRIC_ON_CPU, 500, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-MESSAGES");
+		cr_assert(finding != NULL, "%s", calls[i]);
+		cr_expect_eq(strstr(finding->advice, "into a large buffer") != NULL, i == 0, "%s",
+		             finding->advice);
+	}
+}
+
 Test(finding_io, reads_of_which_nobody_knows_the_size_are_not_told_to_be_small)
 {
 	struct run run = {
