@@ -13,6 +13,8 @@
 #define NEXT_SHARE    0.03 // of what statements take: most of a row's time is looking at its columns
 #define SYNCED_PART   8    // 1 of so many parts of what streams take
 #define GETATTR_SHARE 0.1  // of all time, in __getattr__() and what it calls
+#define LONG_MATCH    100  // times as long as the interpreter's part of the call
+#define MATCH_SAMPLES 10   // times evidence_least_ns(): fewer would show none of the interpreter
 #define ON_CPU        (1u << METRIC_ON_CPU)
 
 static const struct rule_callee moves[] = {
@@ -42,6 +44,15 @@ static const struct rule_callee moves[] = {
 	                       "from element to position." },
 	{ "'remove' of 'list'", "list.remove() looks for the element and moves all that follow: "
 	                        "use a dict or set, or build a new list of what stays." },
+	{ NULL, NULL },
+};
+
+// Where calls are seen to take no longer than the interpreter needs for them, none backtracks.
+static const struct rule_callee ways_to_match[] = {
+	{ "'re.Pattern'", "Look for a fixed word first where most texts do not match (in, "
+	                  "str.find()); join several patterns to one (a|b), and match a whole "
+	                  "text at once instead of line by line (re.M, finditer()); split by "
+	                  "str.split() and compare by startswith() where that is enough." },
 	{ NULL, NULL },
 };
 
@@ -166,6 +177,52 @@ static enum measured measure_throw(const struct evidence *e, const struct rule *
 	return measured;
 }
 
+// One call for one text: the others go on through all of it.
+static bool is_single_match(const char *callee)
+{
+	return callee && strstr(callee, "'re.Pattern'") &&
+	       (strstr(callee, "'match'") || strstr(callee, "'fullmatch'") ||
+	        strstr(callee, "'search'"));
+}
+
+// Whether a line of Python's waits for each match so long that what the interpreter does to call
+// for it is not to be seen: an engine that goes through a line of text once does not take that
+// long.
+static bool matches_long(const struct evidence *e, const struct finding *finding)
+{
+	uint64_t interpreter = 0, matching = 0;
+
+	if (!finding->row_count || !is_single_match(finding->rows[0].callee))
+		return false;
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (time->place == ACTIVITY_NO_PLACE ||
+		    !evidence_is_place(e, time->place, finding->function, finding->file))
+			continue;
+		if (time->doing & ACTIVITY(MATCH))
+			matching += time->ns[METRIC_ON_CPU];
+		else if (time->doing & ACTIVITY(PYTHON))
+			interpreter += time->ns[METRIC_ON_CPU];
+	}
+	return matching >= MATCH_SAMPLES * evidence_least_ns(e) &&
+	       matching >= LONG_MATCH * interpreter;
+}
+
+static enum measured measure_match(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+
+	if (measured == MEASURED && matches_long(e, finding))
+		finding_advise(finding,
+		               "Each match takes long, as one that backtracks: look for a "
+		               "repetition within a repetition, as in (\\w+\\s?)*, and for two "
+		               "neighbours that match the same text, and write them so that one "
+		               "way to match is left; or use an engine that does not backtrack "
+		               "(RE2, Rust's regex, grep).");
+	return measured;
+}
+
 const struct rule rules_waste[] = {
 	{ .id = "CPU-REGEX",
 	  .subject = RULES_CPU,
@@ -193,14 +250,15 @@ const struct rule rules_waste[] = {
 	  .formula = "CPU time in matching text against regular expressions (Python's re, regexec, "
 	             "std::regex, PCRE, RE2, Rust's regex), without compiling them, as a share of "
 	             "the critical thread's time, or of all CPU time",
-	  .why = "An engine that backtracks may try exponentially many ways to match a text that "
-	         "does not match.",
-	  .advice = "Look for a repetition within a repetition, as in (\\w+\\s?)*, and for two "
-	            "neighbours that match the same text: write them so that one way to match is "
-	            "left, or use an engine that does not backtrack (RE2, Rust's regex, grep). "
-	            "Look for a fixed word first where most texts do not match.",
+	  .why = "An engine walks through the text character by character; one that backtracks "
+	         "may do so exponentially often where a text does not match.",
+	  .advice = "Look for a fixed word first where most texts do not match (in, find(), "
+	            "memmem()); join several patterns to one (a|b); or use an engine that is "
+	            "faster (RE2, Rust's regex, PCRE2 with its JIT). If a match takes much longer "
+	            "than its text is long, some repetition within a repetition backtracks.",
+	  .by_callee = ways_to_match,
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_match,
 	  .doing = ACTIVITY(MATCH),
 	  .not_doing = ACTIVITY(REGEX) | ACTIVITY(IMPORT),
 	  .metrics = ON_CPU },

@@ -1297,3 +1297,37 @@ Test(finding_cpu, kernel_time_has_advice_by_what_is_called)
 		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
 	}
 }
+
+// Which word of advice it is depends on how long a match takes: an engine that goes through a line
+// once is done before the interpreter's part of the call is lost beside it.
+Test(finding_cpu, backtracking_is_blamed_where_matches_take_long)
+{
+	static const struct {
+		uint64_t line_ms;
+		const char *match;
+		bool backtracks;
+	} table[] = {
+		{ 0, "{method$'match'$of$'re.Pattern'$objects}", true },
+		{ 100, "{method$'match'$of$'re.Pattern'$objects}", false },
+		{ 0, "{method$'findall'$of$'re.Pattern'$objects}", false },
+		{ 0, "regexec", false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		char stack[120];
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "{check a.py:3} > %s@libc", table[i].match);
+		add(&f, 1, METRIC_ON_CPU, 800, stack);
+		if (table[i].line_ms)
+			add(&f, 1, METRIC_ON_CPU, table[i].line_ms, "{check a.py:3}");
+		add(&f, 1, METRIC_ON_CPU, 200 - table[i].line_ms, "{other a.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-MATCH");
+		cr_assert(finding != NULL, "row %zu", i);
+		cr_expect_eq(strstr(finding->advice, "Each match takes long") != NULL,
+		             table[i].backtracks, "row %zu: %s", i, finding->advice);
+		cr_expect(table[i].backtracks || !strstr(finding->advice, "(\\w+"), "row %zu", i);
+	}
+}
