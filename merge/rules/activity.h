@@ -99,6 +99,7 @@ enum activity {
 	ACTIVITY_FROM_LIST, /* PyTorch makes a tensor, element by element where it is a list */
 	ACTIVITY_CALLBACK,  /* asyncio's event loop runs a callback, or a step of a task */
 	ACTIVITY_ELEMENT,   /* NumPy takes something out of an array, or puts it in */
+	ACTIVITY_PREPARE,   /* NumPy prepares a call: looks at its arguments, makes the result */
 	ACTIVITY_CAST,      /* NumPy converts an array to another type */
 	ACTIVITY_OBJECTS,   /* NumPy works on arrays whose elements are Python objects */
 	ACTIVITY_JOINED,    /* an op that makes one tensor of several */

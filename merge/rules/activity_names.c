@@ -204,7 +204,9 @@ static const struct names table[] = {
 	{ ACTIVITY(SERIALIZE),
 	  "json/__init__.py:*|json/decoder.py:*|json/encoder.py:*|json/scanner.py:*|pickle.py:*|"
 	  "copyreg.py:*|plistlib.py:*|tomllib/_parser.py:*|yaml/__init__.py:*|"
-	  "multiprocessing/reduction.py:*dumps|{built-in method _pickle.*|"
+	  "multiprocessing/reduction.py:*dumps|multiprocessing/connection.py:*send|"
+	  "multiprocessing/connection.py:*send_bytes|multiprocessing/connection.py:*recv|"
+	  "multiprocessing/connection.py:*recv_bytes|{built-in method _pickle.*|"
 	  "{method 'dump' of '_pickle.*|{method 'load' of '_pickle.*" },
 	{ ACTIVITY(INSPECT), "inspect.py:*|linecache.py:*|traceback.py:*" },
 	{ ACTIVITY(EXACT), "fractions.py:*|statistics.py:*|_pydecimal.py:*" },
@@ -221,6 +223,19 @@ static const struct names table[] = {
 	                     "{slot '__setitem__' of 'numpy.ndarray' objects}|"
 	                     "{method 'item' of 'numpy.ndarray' objects}|array_subscript|"
 	                     "array_assign_subscript|array_item" },
+	// What NumPy does once a call, however long its arrays are; none of these runs through one.
+	{ ACTIVITY(PREPARE),
+	  "NpyIter_AdvancedNew|NpyIter_Deallocate|npyiter_*|PyArray_NewFromDescr*|array_dealloc|"
+	  "PyArray_CanCastArrayTo|PyArray_CanCastSafely|PyArray_GetCastingImpl|get_bufsize_errmask|"
+	  "npy_parse_arguments|PyArrayIdentityHash_GetItem|promote_and_get_*|"
+	  "PyUFunc_DefaultLegacyInnerLoopSelector|PyUFunc_SimpleUniformOperationTypeResolver|"
+	  "get_wrapped_legacy_ufunc_loop|typenum_fromtypeobj|gentype_alloc|"
+	  "convert_ufunc_arguments|resolve_descriptors|PyArray_DiscoverDTypeAndShape*|"
+	  "npy_get_floatstatus*|npy_clear_floatstatus*|PyArray_PromoteTypes|PyArray_ResultType|"
+	  "PyArray_DescrFromType|PyArray_DescrFromScalar|PyArray_Return|PyArray_Scalar|"
+	  "prepare_index|get_view_from_index|PyUFunc_HasOverride|PyUFunc_CheckOverride|"
+	  "get_implementing_args_and_methods|PyArray_LookupSpecial*|reducelike_promote_and_resolve|"
+	  "simple_legacy_resolve_descriptors|wrapped_legacy_resolve_descriptors" },
 	{ ACTIVITY(CAST),
 	  "{method 'astype' of 'numpy.ndarray' objects}|array_astype|aligned_contig_cast_*|"
 	  "aligned_cast_*|contig_cast_*|cast_*_to_*" },

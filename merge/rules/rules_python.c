@@ -436,7 +436,7 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 }
 
 struct line_time {
-	uint64_t all, interpreter, elements, objects;
+	uint64_t all, interpreter, elements, objects, preparing;
 };
 
 // Time on a CPU, of the critical thread, by place.
@@ -455,6 +455,7 @@ static struct line_time *time_of_lines(const struct evidence *e)
 		line->interpreter += time->doing & ACTIVITY(PYTHON) ? ns : 0;
 		line->elements += time->doing & ACTIVITY(ELEMENT) ? ns : 0;
 		line->objects += time->doing & ACTIVITY(OBJECTS) ? ns : 0;
+		line->preparing += time->doing & ACTIVITY(PREPARE) ? ns : 0;
 	}
 	return lines;
 }
@@ -464,6 +465,14 @@ static bool asks_for_little(const struct line_time *line)
 {
 	return (double)line->interpreter > LITTLE_SHARE * (double)line->all &&
 	       (double)line->elements > LITTLE_SHARE * (double)line->all;
+}
+
+// The same of whole arrays: where the interpreter's part of a call can be seen, the array is short.
+static bool computes_little(const struct line_time *line)
+{
+	return (double)line->interpreter > LITTLE_SHARE * (double)line->all &&
+	       (double)line->preparing > LITTLE_SHARE * (double)line->all &&
+	       (double)line->objects <= OBJECTS_SHARE * (double)line->all && !asks_for_little(line);
 }
 
 static void add_line(const struct evidence *e, size_t place, const struct line_time *line,
@@ -512,6 +521,12 @@ static enum measured measure_lines(const struct evidence *e, const struct rule *
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(finding, "%s: %.0f %% of the time%s, most in %s", rule->title,
 	                   finding->value, evidence_queue(e), place);
+}
+
+static enum measured measure_short(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	return measure_lines(e, rule, computes_little, finding);
 }
 
 static enum measured measure_elements(const struct evidence *e, const struct rule *rule,
@@ -680,6 +695,25 @@ const struct rule rules_python[] = {
 	            "(tolist()).",
 	  .source = "our choice",
 	  .measure = measure_elements },
+	{ .id = "PY-SHORT",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "MEM-CHURN", "OP-TINY" },
+	  .title = "NumPy calls on few elements",
+	  .formula =
+	          "CPU time of lines that spend 10 % of theirs in the interpreter itself and 10 % "
+	          "in NumPy's functions that prepare a call (that look at its arguments, choose "
+	          "a loop and make the result), as a share of the critical thread's time; only "
+	          "where NumPy's symbols are found, as in its wheels",
+	  .why = "A call costs the interpreter and NumPy 0.5 to 5 us, as much as 1000 additions, "
+	         "however few elements its arrays have.",
+	  .advice = "Give one call many elements: put the small arrays into one larger array and "
+	            "compute along an axis (axis=1, broadcasting, einsum()); or compile the loop "
+	            "(Numba, Cython); for two or three numbers use plain Python (math, tuples).",
+	  .source = "our choice",
+	  .measure = measure_short },
 	{ .id = "PY-OBJECTS",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,
@@ -863,12 +897,15 @@ const struct rule rules_python[] = {
 	  .severe = 30,
 	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-COPY", "MEM-FAULT", "PY-GC", "CPU-SYS" },
 	  .title = "serialization (JSON, pickle, YAML, TOML)",
-	  .formula = "CPU time in Python's json, pickle, plistlib, tomllib and yaml, without "
-	             "imports, as a share of the critical thread's time, or of all CPU time where "
-	             "that is more",
+	  .formula =
+	          "CPU time in Python's json, pickle, plistlib, tomllib and yaml, and in sending "
+	          "objects to other processes by multiprocessing and receiving them, without "
+	          "imports, as a share of the critical thread's time, or of all CPU time where "
+	          "that is more",
 	  .why = "Serialization visits or creates every object of the document, needed or not.",
-	  .advice = "Parse each document once and keep the result; pass other processes only what "
-	            "they need; use orjson, or yaml's CSafeLoader.",
+	  .advice = "Parse each document once and keep the result; pass other processes names or "
+	            "indexes instead of large objects, or share those "
+	            "(multiprocessing.shared_memory); use orjson, or yaml's CSafeLoader.",
 	  .by_callee = ways_to_serialize,
 	  .source = "our choice",
 	  .measure = measure_python,

@@ -89,7 +89,7 @@ Test(finding_python, without_python_they_are_not_asked)
 	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",   "PY-GC",      "PY-IMPORT",
 		                           "PY-LOG",     "PY-DATE",  "PY-TRACE",   "PY-SERIALIZE",
 		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT", "PY-OBJECTS",
-		                           "PY-CAST",    "PY-ASYNC" };
+		                           "PY-CAST",    "PY-ASYNC", "PY-SHORT" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -124,6 +124,56 @@ Test(finding_python, elements_of_arrays_one_by_one)
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
 		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 500 * MS));
 	}
+}
+
+// Where the interpreter's part of a call and NumPy's preparations can be seen, little is computed.
+Test(finding_python, numpy_calls_on_few_elements)
+{
+	static const struct {
+		uint64_t line_ms, prepare_ms, work_ms;
+		bool fires;
+	} table[] = { { 150, 150, 200, true },
+		      { 10, 10, 480, false },
+		      { 300, 20, 180, false },
+		      { 20, 300, 180, false } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, table[i].line_ms, "{nearest train.py:8}");
+		add(&f, 1, METRIC_ON_CPU, table[i].prepare_ms,
+		    "{nearest train.py:8} > {sum " LIB "numpy/_core/fromnumeric.py:2} > "
+		    "PyUFunc_GenericReduction@libc > NpyIter_AdvancedNew@libc");
+		add(&f, 1, METRIC_ON_CPU, table[i].work_ms,
+		    "{nearest train.py:8} > {sum " LIB "numpy/_core/fromnumeric.py:2} > "
+		    "PyUFunc_GenericReduction@libc > DOUBLE_add@libc");
+		add(&f, 1, METRIC_ON_CPU, 500, "{nearest train.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-SHORT");
+		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
+		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 500 * MS));
+	}
+}
+
+// What goes to another process is pickled, copied and written, and all of that is less if less
+// goes.
+Test(finding_python, sending_to_a_process_is_serialization_with_all_that_it_takes)
+{
+	add(&f, 1, METRIC_ON_CPU, 300,
+	    "{_handle_tasks " LIB "multiprocessing/pool.py:540} > {Connection.send " LIB
+	    "multiprocessing/connection.py:205} > {ForkingPickler.dumps " LIB
+	    "multiprocessing/reduction.py:51} > memcpy@libc");
+	add(&f, 1, METRIC_ON_CPU, 300,
+	    "{_handle_results " LIB "multiprocessing/pool.py:580} > {Connection._recv " LIB
+	    "multiprocessing/connection.py:378} > read@libc");
+	add(&f, 1, METRIC_ON_CPU, 400, "{make train.py:4} > fft@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "PY-SERIALIZE");
+	cr_assert(finding != NULL);
+	cr_expect(finding->saving_ns == 600 * MS);
+	cr_expect(strstr(finding->advice, "names or indexes") != NULL, "%s", finding->advice);
 }
 
 // The elements' own work is Python's: NumPy's share of it tells which lines they are.
