@@ -267,6 +267,7 @@ static const char *const loop_words[LOOP_KINDS] = {
 	[LOOP_SCALAR] = "compute with one element at a time",
 	[LOOP_NARROW] = "compute with short vectors",
 	[LOOP_SUBNORMAL] = "compute with subnormal numbers",
+	[LOOP_SHARED] = "write to cache lines that other threads write to",
 };
 
 // "; 34 % of that in loops that follow dependent loads, most at gzip+0x5a10": a fact beside, and no

@@ -64,8 +64,14 @@ void leaf_registers_look(struct leaf_registers *l, uint32_t module, uint64_t add
 		subnormal_look(&slot->looks, subnormal);
 }
 
+static void copy(uint64_t *to, const uint64_t *regs)
+{
+	for (size_t i = 0; i < LEAF_REGISTERS; i++)
+		to[i] = regs[dwarf_numbers[i]];
+}
+
 void leaf_registers_add(struct leaf_registers *l, uint32_t module, uint64_t address,
-                        const uint64_t *regs, const uint32_t *subnormal)
+                        struct leaf_thread of, const uint64_t *regs, const uint32_t *subnormal)
 {
 	struct leaf_slot *slot = slot_of(l, module, address);
 
@@ -73,12 +79,27 @@ void leaf_registers_add(struct leaf_registers *l, uint32_t module, uint64_t addr
 		return;
 	if (subnormal)
 		subnormal_look(&slot->looks, *subnormal);
+	if (slot->seen && (of.process != slot->process || of.thread != slot->thread)) {
+		slot->has_other |= of.process == slot->process;
+		if (of.process == slot->process)
+			copy(slot->other, regs);
+		return;
+	}
+	slot->process = of.process;
+	slot->thread = of.thread;
 	// Each of SEEN samples has the same chance to be the one that stays.
 	slot->seen++;
 	if (hash_mix(slot->address + slot->seen) % slot->seen)
 		return;
-	for (size_t i = 0; i < LEAF_REGISTERS; i++)
-		slot->regs[i] = regs[dwarf_numbers[i]];
+	copy(slot->regs, regs);
+}
+
+const uint64_t *leaf_registers_other(const struct leaf_registers *l, uint32_t module,
+                                     uint64_t address)
+{
+	uint32_t at, id = l->addresses.slots ? find(l, module, address, &at) : 0;
+
+	return id && l->slots[id - 1].has_other ? l->slots[id - 1].other : NULL;
 }
 
 const uint64_t *leaf_registers_find(const struct leaf_registers *l, uint32_t module,

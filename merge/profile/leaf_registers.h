@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What registers held where samples were taken: of each sampled address one sample of all, by
- * chance. It tells by how much a loop moves whose step is in a register. Of vector registers, in
- * how many samples they held subnormal numbers. Not kept in the file.
+ * chance, and one of another thread of the same process. It tells by how much a loop moves whose
+ * step is in a register. Of vector registers, in how many samples they held subnormal numbers. Not
+ * kept in the file.
  *
  * Owned by its profile; one thread at a time. What finds no memory, or no room, is left out.
  */
@@ -11,6 +12,7 @@
 #include "base/hash.h"
 #include "symbolize/loop/subnormal.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +22,9 @@ struct leaf_slot {
 	uint64_t address;
 	uint32_t module, seen; /* SEEN: samples there, these among them */
 	uint64_t regs[LEAF_REGISTERS];
+	uint32_t process, thread; /* whose they are; 0: unknown */
+	bool has_other;
+	uint64_t other[LEAF_REGISTERS]; /* of another thread of that process */
 	struct subnormal_looks looks;
 };
 
@@ -32,9 +37,14 @@ struct leaf_registers {
 
 void leaf_registers_fini(struct leaf_registers *l);
 
+/* Who was sampled: any numbers that tell threads, and processes, from each other. */
+struct leaf_thread {
+	uint32_t process, thread;
+};
+
 /* REGS are in DWARF's order (base/record.h). SUBNORMAL: see struct stack; may be NULL. */
 void leaf_registers_add(struct leaf_registers *l, uint32_t module, uint64_t address,
-                        const uint64_t *regs, const uint32_t *subnormal);
+                        struct leaf_thread of, const uint64_t *regs, const uint32_t *subnormal);
 /* Of vector registers alone. */
 void leaf_registers_look(struct leaf_registers *l, uint32_t module, uint64_t address,
                          uint32_t subnormal);
@@ -43,6 +53,10 @@ void leaf_registers_look(struct leaf_registers *l, uint32_t module, uint64_t add
    next is added. */
 const uint64_t *leaf_registers_find(const struct leaf_registers *l, uint32_t module,
                                     uint64_t address);
+
+/* The same of another thread of the process that leaf_registers_find() has the registers of. */
+const uint64_t *leaf_registers_other(const struct leaf_registers *l, uint32_t module,
+                                     uint64_t address);
 
 /* NULL if none are known; its count is 0 where vector registers were not looked at. Valid as long.
  */

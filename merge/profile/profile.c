@@ -603,8 +603,10 @@ void profile_add_stack(struct profile *p, const struct stack *stack)
 	if (!node || !cells_add(&p->cells, node, cut.metric, &interval, &missing_ns))
 		lose(p, missing_ns);
 	if (node && cut.regs && cut.frames[0].kind == FRAME_EXACT)
-		leaf_registers_add(&p->leaf_registers, cut.frames[0].module, cut.frames[0].address,
-		                   cut.regs, cut.subnormal);
+		leaf_registers_add(
+			&p->leaf_registers, cut.frames[0].module, cut.frames[0].address,
+			(struct leaf_thread){ threads_get(&p->threads, slot)->process, slot },
+			cut.regs, cut.subnormal);
 	if (node) {
 		profile_note_idle(p, node, slot, &cut);
 		profile_wall_stack(p, node, &cut);

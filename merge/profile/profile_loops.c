@@ -262,7 +262,9 @@ static void find_kinds(struct search *search, const struct function *function, s
 		samples[i] =
 			(struct loop_sample){ at < code.size ? (uint32_t)at : UINT32_MAX, spot->ns,
 			                      leaf_registers_find(&search->profile->leaf_registers,
-			                                          spot->module, spot->address) };
+			                                          spot->module, spot->address),
+			                      leaf_registers_other(&search->profile->leaf_registers,
+			                                           spot->module, spot->address) };
 	}
 	if (!loops_find(code, samples, function->count, vector_bytes(), found))
 		return;

@@ -46,7 +46,7 @@ struct finder {
 	size_t sample_count;
 	uint32_t vector_bytes;
 	uint64_t *ns; // [instruction]
-	const uint64_t **regs;
+	const uint64_t **regs, **others;
 	uint32_t *members;  // of the loop at hand, instructions, ascending
 	uint32_t *position; // [instruction]: in MEMBERS + 1
 	uint32_t *stack;
@@ -69,6 +69,7 @@ static void finder_at_scope_end(struct finder *f)
 	free(g->dominator);
 	free(f->ns);
 	free(f->regs);
+	free(f->others);
 	free(f->members);
 	free(f->position);
 	free(f->stack);
@@ -338,13 +339,15 @@ static bool judge(struct finder *f, struct bytes code, struct candidate *c)
 	cleanup_free uint64_t *ns = calloc((size_t)c->count + 1, sizeof(*ns));
 	struct loop_body body = { g->insns, f->members, c->count, f->position[c->header] - 1,
 		                  first,    preds,      exits,    0,
-		                  NULL };
+		                  NULL,     NULL };
 	cleanup_free const uint64_t **regs = calloc((size_t)c->count + 1, sizeof(*regs));
+	cleanup_free const uint64_t **others = calloc((size_t)c->count + 1, sizeof(*others));
 	uint32_t used = 0, next[2];
 
-	if (!first || !preds || !exits || !ns || !regs)
+	if (!first || !preds || !exits || !ns || !regs || !others)
 		return false;
 	body.regs = regs;
+	body.others = others;
 	for (uint32_t k = 0; k < c->count; k++) {
 		uint32_t at = f->members[k];
 		first[k] = used;
@@ -359,6 +362,7 @@ static bool judge(struct finder *f, struct bytes code, struct candidate *c)
 		body.writes |= g->insns[at].writes;
 		ns[k] = f->ns[at];
 		regs[k] = f->regs[at];
+		others[k] = f->others[at];
 	}
 	first[c->count] = used;
 	return loop_kind_find(&body, ns, f->vector_bytes, &c->found.fact);
@@ -407,17 +411,19 @@ static bool take_memory(struct finder *f)
 
 	f->ns = calloc(count, sizeof(*f->ns));
 	f->regs = calloc(count, sizeof(*f->regs));
+	f->others = calloc(count, sizeof(*f->others));
 	f->members = calloc(count, sizeof(*f->members));
 	f->position = calloc(count, sizeof(*f->position));
 	f->stack = calloc(count, sizeof(*f->stack));
 	f->inner = calloc(count, sizeof(*f->inner));
-	return f->ns && f->regs && f->members && f->position && f->stack && f->inner;
+	return f->ns && f->regs && f->others && f->members && f->position && f->stack && f->inner;
 }
 
 static void take_sample(struct finder *f, uint32_t index, const struct loop_sample *sample)
 {
 	f->ns[index] += sample->ns;
 	f->regs[index] = sample->regs;
+	f->others[index] = sample->other;
 }
 
 bool loops_find(struct bytes code, const struct loop_sample *samples, size_t count,

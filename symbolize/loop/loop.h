@@ -18,10 +18,11 @@
 #define LOOP_INSNS_MAX 400
 
 struct loop_sample {
-	uint32_t at;          /* offset in the code */
-	uint64_t ns;          /* that was spent there */
-	const uint64_t *regs; /* what the 16 general registers held at a sample there, as
-	                         instructions number them; NULL: unknown */
+	uint32_t at;           /* offset in the code */
+	uint64_t ns;           /* that was spent there */
+	const uint64_t *regs;  /* what the 16 general registers held at a sample there, as
+	                          instructions number them; NULL: unknown */
+	const uint64_t *other; /* the same of another thread of the process; NULL: unknown */
 };
 
 struct loop_found {

@@ -23,8 +23,9 @@ struct loop_body {
 	const uint32_t *first_pred, *preds; /* [position], and one more: whence control comes */
 	const bool *exits;                  /* [position]: may leave the loop */
 	uint64_t writes;                    /* registers that some instruction of it writes */
-	const uint64_t *const *regs; /* [position]: what registers held at a sample there; NULL:
-	                                unknown */
+	const uint64_t *const *regs;   /* [position]: what registers held at a sample there; NULL:
+	                                  unknown */
+	const uint64_t *const *others; /* [position]: the same of another thread */
 };
 
 struct value {

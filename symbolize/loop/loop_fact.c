@@ -14,6 +14,7 @@ static const char *const names[LOOP_KINDS] = {
 	[LOOP_SEARCH] = "search", [LOOP_COPY] = "copy",
 	[LOOP_SUM] = "sum",       [LOOP_SCALAR] = "scalar",
 	[LOOP_NARROW] = "narrow", [LOOP_SUBNORMAL] = "subnormal",
+	[LOOP_SHARED] = "shared",
 };
 
 const char *loop_kind_name(enum loop_kind kind)

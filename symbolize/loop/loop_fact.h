@@ -29,6 +29,8 @@ enum loop_kind {
 	LOOP_NARROW, /* computes with vectors of BYTES, on a CPU with those of DETAIL */
 	LOOP_SUBNORMAL, /* computes with subnormal numbers at BYTES percent of its samples, which
 	                   makes operations of its kinds take DETAIL / 10 times as long */
+	LOOP_SHARED,    /* writes to a cache line that another thread uses there, BYTES beside it;
+	                   DETAIL: enum loop_sharing */
 	LOOP_KINDS
 };
 
@@ -45,6 +47,11 @@ enum loop_access {
 enum loop_copy {
 	COPY_COPY,
 	COPY_FILL
+};
+
+enum loop_sharing {
+	SHARING_PLAIN,
+	SHARING_ATOMIC /* by atomic instructions */
 };
 
 struct loop_fact {

@@ -15,8 +15,10 @@
 #define FAR_TIMES    8   // as far as it reads of each
 #define SEARCH_BYTES 256
 #define FAR_SHARE    0.75 // of the samples that know a register's step: mostly it is wide
-#define STEP_BYTES   32   // that an iteration may use where its step is in a register
-#define SUM_INSNS    12   // instructions that fit beside one addition's latency
+#define LINE_BYTES   64
+#define FIXED_MAX    24 // accesses of a loop to fixed addresses that are looked at
+#define STEP_BYTES   32 // that an iteration may use where its step is in a register
+#define SUM_INSNS    12 // instructions that fit beside one addition's latency
 
 enum access {
 	ACCESS_NONE,
@@ -721,8 +723,78 @@ static bool is_narrow(struct asking *a, uint32_t vector_bytes, struct loop_fact 
 	       vector_bytes >= 32 && a->loads;
 }
 
+// Of the same address all the time, as the registers of any sample in the loop have it.
+static bool is_fixed(const struct asking *a, uint32_t position)
+{
+	const struct insn *insn = insn_at(a, position);
+	const struct insn_memory *memory = &insn->memory;
+
+	return (insn->stores || insn->loads) && !insn->more_memory && !memory->elsewhere &&
+	       (memory->base == INSN_NO_REG || !(a->body->writes & BIT(memory->base))) &&
+	       (memory->index == INSN_NO_REG || !(a->body->writes & BIT(memory->index)));
+}
+
+static uint64_t address_by(const struct insn_memory *memory, const uint64_t *regs)
+{
+	uint64_t address = (uint64_t)memory->displacement;
+
+	address += memory->base == INSN_NO_REG ? 0 : regs[memory->base];
+	return address + (memory->index == INSN_NO_REG ? 0 : regs[memory->index] * memory->scale);
+}
+
+// How far what a thread with the registers OTHER uses is from what one with REGS stores to, if that
+// is in the same line; else LINE_BYTES.
+static uint64_t beside(const struct asking *a, const uint32_t *fixed, uint32_t count,
+                       const uint64_t *regs, const uint64_t *other)
+{
+	uint64_t nearest = LINE_BYTES;
+
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t k = 0; insn_at(a, fixed[i])->stores && k < count; k++) {
+			uint64_t one = address_by(&insn_at(a, fixed[i])->memory, regs);
+			uint64_t two = address_by(&insn_at(a, fixed[k])->memory, other);
+			uint64_t bytes = one > two ? one - two : two - one;
+			if (one / LINE_BYTES == two / LINE_BYTES && bytes < nearest)
+				nearest = bytes;
+		}
+	return nearest;
+}
+
+// One thread writes, all the time, to a line of the cache that another one uses, as samples of both
+// show.
+static bool is_shared(const struct asking *a, struct loop_fact *fact)
+{
+	uint32_t fixed[FIXED_MAX], count = 0, shared = 0, apart = 0;
+	uint64_t nearest = LINE_BYTES;
+	bool atomic = false;
+
+	for (uint32_t i = 0; i < a->body->count && count < FIXED_MAX; i++)
+		if (is_fixed(a, i))
+			fixed[count++] = i;
+	for (uint32_t i = 0; i < count; i++)
+		atomic |= insn_at(a, fixed[i])->atomic;
+	// What a call writes to registers is not among what the loop does.
+	for (uint32_t i = 0; !a->calls && count && i < a->body->count; i++) {
+		const uint64_t *one = a->body->regs ? a->body->regs[i] : NULL;
+		const uint64_t *two = a->body->others ? a->body->others[i] : NULL;
+		if (!one || !two)
+			continue;
+		uint64_t bytes = beside(a, fixed, count, one, two);
+		uint64_t back = beside(a, fixed, count, two, one);
+		bytes = back < bytes ? back : bytes;
+		*(bytes < LINE_BYTES ? &shared : &apart) += 1;
+		nearest = bytes < nearest ? bytes : nearest;
+	}
+	*fact = (struct loop_fact){ .bytes = nearest,
+		                    .detail = atomic ? SHARING_ATOMIC : SHARING_PLAIN };
+	return shared > apart;
+}
+
 static enum loop_kind judge(struct asking *a, uint32_t vector_bytes, struct loop_fact *fact)
 {
+	if (is_shared(a, fact))
+		return LOOP_SHARED;
+	*fact = (struct loop_fact){ 0 };
 	if (a->unclear)
 		return LOOP_NONE;
 	if (is_wait(a))

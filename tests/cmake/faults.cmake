@@ -37,7 +37,7 @@ foreach(name by_value cin endl exceptions ordered regex shared_pointer sorting s
 endforeach()
 # What kind of loop is hot takes a decoder of its machine code.
 if(TARGET Zydis)
-  foreach(name bytes divisor flag linear one_sum scalar strided walk)
+  foreach(name bytes divisor flag linear neighbours one_sum scalar strided walk)
     fault_program(${name} ${name}.c)
     fault(${name} ${name}.c fault_${name})
   endforeach()

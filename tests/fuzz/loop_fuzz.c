@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint64_t regs[16] = { 8, 4096, UINT64_MAX, 1 << 20, 0, INT64_MAX };
+	static const uint64_t others[16] = { 8, 4100, 0, 1 << 20, 64, INT64_MAX };
 	struct loop_fact parsed;
 	struct insn insn;
 	size_t count = 0;
@@ -31,8 +32,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (!insn.length || insn.length > size - at)
 				abort();
 			if (at % every == 0)
-				samples[count++] = (struct loop_sample){ at, 1 + at % 7,
-					                                 at % 3 ? regs : NULL };
+				samples[count++] =
+					(struct loop_sample){ at, 1 + at % 7, at % 3 ? regs : NULL,
+					                      at % 2 ? others : NULL };
 		}
 		if (!loops_find((struct bytes){ copy, size }, samples, count, 32, found))
 			abort();

@@ -43,7 +43,7 @@ static int dump_function(const char *name, struct bytes code, uint32_t vector_by
 	if (!samples || !found)
 		return -1;
 	for (uint32_t at = 0; insn_decode(code.data, code.size, at, &insn); at += insn.length) {
-		samples[count++] = (struct loop_sample){ at, ns, NULL };
+		samples[count++] = (struct loop_sample){ at, ns, NULL, NULL };
 		ns = insn.divides ? DIVIDED : insn.loads ? LOADED : 1;
 	}
 	if (!loops_find(code, samples, count, vector_bytes, found))

@@ -232,3 +232,52 @@ Test(finding_loops, a_lock_holder_elsewhere_does_not)
 	cr_assert(loop != NULL);
 	cr_expect_null(loop->covered);
 }
+
+// Two threads in one loop, thread 2 for the last TOGETHER_MS of a second.
+static void two_threads_in_loop(uint64_t together_ms, const char *fact)
+{
+	uint64_t end = 2000, from = end - together_ms;
+
+	add_thread(&f, 2, 1, 102, "app");
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 2, 1000, from, THREAD_BLOCKED, THREAD_RUNS);
+	for (uint64_t ms = 1000; ms < end; ms += 10) {
+		f.now_ns = (ms + 5) * MS;
+		add(&f, 1, METRIC_ON_CPU, 10, HOT);
+		if (ms >= from)
+			add(&f, 2, METRIC_ON_CPU, 10, HOT);
+	}
+	add_span(&f, 1, 1000, end, THREAD_RUNS, THREAD_BLOCKED);
+	add_span(&f, 2, from, end, THREAD_RUNS, THREAD_BLOCKED);
+	profile_end_wall(f.profile, end * MS);
+	finish(1000, 2);
+	put_in_loop(20, fact);
+}
+
+Test(finding_loops, threads_that_write_to_one_line_are_slow_if_they_run_at_once)
+{
+	static const struct {
+		uint64_t together_ms;
+		const char *fact, *says, *advice;
+	} table[] = {
+		{ 800, "shared 8 0 20 a.c",
+		  "writes to memory 8 bytes from what another thread uses", "(false sharing)" },
+		{ 800, "shared 0 1 20 a.c",
+		  "updates memory atomically that another thread uses, too",
+		  "Count in a local variable" },
+		{ 50, "shared 8 0 20 a.c", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		two_threads_in_loop(table[i].together_ms, table[i].fact);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-LINE");
+		cr_assert_eq(finding != NULL, table[i].says != NULL, "row %zu", i);
+		cr_expect(!finding || strstr(finding->fact, table[i].says), "row %zu: %s", i,
+		          finding ? finding->fact : "");
+		cr_expect(!finding || strstr(finding->advice, table[i].advice), "row %zu: %s", i,
+		          finding ? finding->advice : "");
+		end();
+		begin();
+	}
+}

@@ -8,7 +8,7 @@ static void add(struct leaf_registers *l, uint32_t module, uint64_t address, uin
 {
 	const uint64_t regs[DWARF_REGISTERS] = { [DWARF_RDX] = rdx, [DWARF_RSI] = 6 };
 
-	leaf_registers_add(l, module, address, regs, NULL);
+	leaf_registers_add(l, module, address, (struct leaf_thread){ 1, 1 }, regs, NULL);
 }
 
 Test(leaf_registers, they_are_kept_by_address_as_instructions_number_them)
@@ -46,5 +46,23 @@ Test(leaf_registers, the_sample_that_stays_is_one_of_its_address)
 	}
 	cr_expect(known >= 4096 && known < 10000, "%u", known);
 	cr_expect(first > known / 20 && first < known / 5, "%u of %u", first, known);
+	leaf_registers_fini(&l);
+}
+
+// What two threads hold at one address shows whether they use the same memory; what two processes
+// do, does not.
+Test(leaf_registers, of_another_thread_of_the_process_there_is_a_sample_too)
+{
+	struct leaf_registers l = { 0 };
+	const struct leaf_thread threads[] = { { 1, 1 }, { 1, 1 }, { 2, 3 }, { 1, 2 } };
+
+	for (uint64_t i = 0; i < 4; i++) {
+		const uint64_t regs[DWARF_REGISTERS] = { [DWARF_RDX] = 10 + threads[i].thread };
+		cr_expect_null(leaf_registers_other(&l, 1, 0x10));
+		leaf_registers_add(&l, 1, 0x10, threads[i], regs, NULL);
+	}
+	cr_expect(eq(u64, leaf_registers_find(&l, 1, 0x10)[2], 11));
+	cr_assert_not_null(leaf_registers_other(&l, 1, 0x10));
+	cr_expect(eq(u64, leaf_registers_other(&l, 1, 0x10)[2], 12));
 	leaf_registers_fini(&l);
 }

@@ -16,7 +16,7 @@ static const uint8_t divide[] = { 0x90, 0xf2, 0x0f, 0x5e, 0xc1, 0x48, 0xff, 0xc0
 
 static enum loop_kind kind_of(const uint8_t *code, size_t size, uint32_t at)
 {
-	const struct loop_sample sample = { at, 100, NULL };
+	const struct loop_sample sample = { at, 100, NULL, NULL };
 	struct loop_found found;
 
 	// A copy of just that size, so that sanitizers see what is read beyond.
@@ -73,8 +73,8 @@ Test(loop, how_far_a_loop_walks_is_known_by_its_registers)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		const uint64_t regs[16] = { [2] = table[i].rdx };
 		const struct loop_sample samples[] = {
-			{ 0, 100, table[i].sampled ? regs : NULL },
-			{ 4, 10, NULL },
+			{ 0, 100, table[i].sampled ? regs : NULL, NULL },
+			{ 4, 10, NULL, NULL },
 		};
 		struct loop_found found[2];
 		cr_assert(loops_find((struct bytes){ table[i].code, table[i].size }, samples, 2, 32,
@@ -118,7 +118,7 @@ Test(loop, an_unrolled_loop_walks_from_one_access_to_the_next)
 
 	need_decoder();
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		const struct loop_sample sample = { 0, 100, NULL };
+		const struct loop_sample sample = { 0, 100, NULL, NULL };
 		struct loop_found found;
 		cr_assert(loops_find((struct bytes){ table[i].code, table[i].size }, &sample, 1, 32,
 		                     &found));
@@ -195,4 +195,47 @@ Test(loop, jumps_without_end_take_a_bounded_time)
 		code[at + 1] = at % 4 ? 0xfc : 0xfe;
 	}
 	kind_of(code, sizeof(code), 6);
+}
+
+// lock incq (%rdi); dec %rax; jne
+static const uint8_t counts[] = { 0xf0, 0x48, 0xff, 0x07, 0x48, 0xff, 0xc8, 0x75, 0xf7, 0xc3 };
+// incq (%rdi); dec %rax; jne
+static const uint8_t adds[] = { 0x48, 0xff, 0x07, 0x48, 0xff, 0xc8, 0x75, 0xf8, 0xc3 };
+// mov %rax,(%rdi); add $8,%rdi; dec %rax; jne: each thread goes through its part.
+static const uint8_t fills[] = { 0x48, 0x89, 0x07, 0x48, 0x83, 0xc7, 0x08,
+	                         0x48, 0xff, 0xc8, 0x75, 0xf4, 0xc3 };
+
+// What two threads held in the register that a loop stores by.
+Test(loop, threads_that_store_to_one_cache_line)
+{
+	static const struct {
+		const uint8_t *code;
+		size_t size;
+		uint64_t rdi, other;
+		bool shared;
+		uint64_t bytes;
+		uint32_t detail;
+	} table[] = {
+		{ counts, sizeof(counts), 0x1000, 0x1000, true, 0, SHARING_ATOMIC },
+		{ counts, sizeof(counts), 0x1000, 0x1038, true, 56, SHARING_ATOMIC },
+		{ counts, sizeof(counts), 0x1000, 0x1040, false, 0, 0 },
+		{ adds, sizeof(adds), 0x1038, 0x1030, true, 8, SHARING_PLAIN },
+		{ adds, sizeof(adds), 0x1000, 0, false, 0, 0 },
+		{ fills, sizeof(fills), 0x1000, 0x1008, false, 0, 0 },
+	};
+
+	need_decoder();
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const uint64_t regs[16] = { [7] = table[i].rdi },
+			       two[16] = { [7] = table[i].other };
+		const struct loop_sample sample = { 0, 100, regs, table[i].other ? two : NULL };
+		struct loop_found found;
+		cr_assert(loops_find((struct bytes){ table[i].code, table[i].size }, &sample, 1, 32,
+		                     &found));
+		cr_expect_eq(found.fact.kind == LOOP_SHARED, table[i].shared, "row %zu", i);
+		if (!table[i].shared)
+			continue;
+		cr_expect(eq(u64, found.fact.bytes, table[i].bytes), "row %zu", i);
+		cr_expect(eq(u32, found.fact.detail, table[i].detail), "row %zu", i);
+	}
 }
