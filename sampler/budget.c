@@ -51,7 +51,10 @@ struct budget_verdict budget_judge(struct budget *b, const struct budget_window 
 	struct costs c = costs_of(window);
 
 	b->cost = c.samples + c.switches + c.rest;
-	b->over = b->percent > 0 && b->cost > b->percent ? b->over + 1 : 0;
+	if (b->percent <= 0 || b->cost <= b->percent)
+		b->over = 0;
+	else // the first may be of the program's start, when all that is sampled is new
+		b->over += b->over && b->cost > b->percent * BUDGET_FAR ? 2 : 1;
 	if (b->over < BUDGET_WINDOWS)
 		return verdict;
 	b->over = 0;

@@ -4,10 +4,11 @@
  *
  * The cost is the collector's CPU time, and what handlers and hooks take in the target, against the
  * target's wall or CPU time, whichever is more, a window at a time. Rates fall when several windows
- * in a row are above the budget, and only those of what costs so much: samples while threads run,
- * and stacks of threads that leave their CPU. What is left of the budget by all else (ops, forks)
- * is for both, each of which may have the half, and what the other does not take; a quarter of the
- * budget is always for each. So a rate never falls for what something else costs.
+ * in a row are above the budget, one fewer where the cost is far above it, and only those of what
+ * costs so much: samples while threads run, and stacks of threads that leave their CPU. What is
+ * left of the budget by all else (ops, forks) is for both, each of which may have the half, and
+ * what the other does not take; a quarter of the budget is always for each. So a rate never falls
+ * for what something else costs.
  */
 #pragma once
 
@@ -15,13 +16,14 @@
 #include <stdint.h>
 
 #define BUDGET_WINDOWS      3   /* in a row, above the budget */
+#define BUDGET_FAR          2   /* times the budget: a window after another one counts twice */
 #define BUDGET_LOWEST_HZ    49  /* below, a profile says nothing for minutes */
 #define BUDGET_FALL_MAX     8   /* at most to one in so many, at once */
 #define BUDGET_SWITCHES_MIN 100 /* a second: below, waits are better looked at one by one */
 
 struct budget {
 	double percent; /* 0: no limit */
-	unsigned over;  /* windows in a row */
+	unsigned over;  /* windows in a row, as they count */
 	double cost;    /* of the last window, in per cent */
 	/* Of the last window whose verdict lowered a rate: what that took, in per cent. */
 	double samples_cost, switches_cost;

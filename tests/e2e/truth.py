@@ -5,7 +5,8 @@
              [--budget PERCENT] [--repeat N] NAME...
 
 Prints a row for each statement, worst first, and fails if one is off by more than the tolerance
-or a line is not the very line. With --budget also if the rate has not been lowered.
+or a line is not the very line. With --budget also if the rate has not been lowered; a program that ended before
+it could be is run again with more work.
 
 Samples are draws, and a machine that others use takes time from the program where its own clock
 does not look: a share is wrong if it is wrong at each of three draws, a line or a count at one.
@@ -16,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 from harness import BOTTLENECK, NO_PERF, target
 from profile_file import ProfileFile
@@ -24,6 +26,7 @@ from profile_file import ProfileFile
 WITHOUT_LINES = {"shares_no_lines", "shares_mini"}
 WITHOUT_PERF_UNSEEN = {"static"}
 DRAWS = 3
+BUDGET_S = 5  # a rate that is too high is lowered within less
 
 
 class Statement:
@@ -97,21 +100,26 @@ def was_lowered(report):
                      r"cost [0-9.]+ of [0-9.]+ % overhead, above the budget of", words)
 
 
-def run(name, arguments):
+def run(name, arguments, ms):
     with tempfile.TemporaryDirectory(prefix="truth-") as directory:
         path = os.path.join(directory, "p.bneck")
-        env = dict(os.environ, TRUTH_MS=str(arguments.ms), XDG_STATE_HOME=directory)
+        env = dict(os.environ, TRUTH_MS=str(ms), XDG_STATE_HOME=directory)
         command = [NO_PERF] if arguments.no_perf else []
         command += [BOTTLENECK, "-F", str(arguments.hz), "-o", path,
                     "-R", os.path.join(directory, "report")]
         command += [f"--rung={arguments.rung}"] if arguments.rung else []
         command += [f"--budget={arguments.budget}"] if arguments.budget else []
         command += ["--", target(name)]
+        start = time.monotonic()
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False,
                               timeout=120)
+        took = time.monotonic() - start
         if done.returncode:
             sys.exit(f"{name}: status {done.returncode}\n{done.stderr}")
         if arguments.budget and not was_lowered(os.path.join(directory, "report")):
+            if took < BUDGET_S:
+                # Its work is CPU time: on many CPUs it ends sooner than on two.
+                return run(name, arguments, 2 * ms)
             sys.exit(f"{name}: nothing is said of a lower rate")
         profile = ProfileFile(path)
         for pid in profile.pids():
@@ -132,7 +140,7 @@ def run(name, arguments):
 def best_of_draws(name, arguments):
     best = {}
     for draw in range(1, DRAWS + 1):
-        for row in run(name, arguments):
+        for row in run(name, arguments, arguments.ms):
             before = best.setdefault(row.statement.text(), row)
             if before.badness() > row.badness() and not before.is_exact():
                 best[row.statement.text()] = row

@@ -41,14 +41,27 @@ Test(budget, only_windows_in_a_row_count)
 	cr_expect(lt(u32, judge_often(&b, window_of(90), rate, 1), 999));
 }
 
+Test(budget, a_cost_far_above_it_is_acted_on_a_window_sooner)
+{
+	struct budget b = { .percent = 5 };
+	uint32_t rate = judge_often(&b, window_of(200), 1000, 1);
+
+	cr_expect(eq(u32, rate, 1000), "a program's start");
+	rate = judge_often(&b, window_of(10), rate, 1);
+	rate = judge_often(&b, window_of(200), rate, 1);
+	cr_expect(eq(u32, rate, 1000), "not in a row");
+	cr_expect(eq(u32, judge_often(&b, window_of(200), rate, 1), 250));
+}
+
 Test(budget, the_rate_falls_as_far_as_the_cost_is_to_fall)
 {
 	struct budget b = { .percent = 5 };
 
-	cr_expect(eq(u32, judge_often(&b, window_of(200), 1000, BUDGET_WINDOWS), 250));
+	cr_expect(eq(u32, judge_often(&b, window_of(200), 1000, BUDGET_WINDOWS - 1), 250));
 	cr_expect(eq(u32, judge_often(&b, window_of(60), 1000, BUDGET_WINDOWS), 500), "by half");
 	b.percent = 0.01;
-	cr_expect(eq(u32, judge_often(&b, window_of(200), 1000, BUDGET_WINDOWS), 125), "at once");
+	cr_expect(eq(u32, judge_often(&b, window_of(200), 1000, BUDGET_WINDOWS - 1), 125),
+	          "at once");
 	cr_expect(eq(u32, judge_often(&b, window_of(200), 1000, 100), BUDGET_LOWEST_HZ));
 }
 
@@ -97,7 +110,7 @@ Test(budget, what_handlers_and_hooks_take_counts)
 	cr_expect(eq(dbl, b.cost, 5));
 	window.handlers_ns = 180 * NS_PER_MS;
 	window.hooks_ns = 0;
-	cr_expect(eq(u32, judge_often(&b, window, 1000, BUDGET_WINDOWS), 250));
+	cr_expect(eq(u32, judge_often(&b, window, 1000, BUDGET_WINDOWS - 1), 250));
 	cr_expect(not(b.helpless));
 }
 
@@ -107,7 +120,7 @@ Test(budget, it_is_told_when_fewer_samples_would_not_help)
 	struct budget_window window = window_of(1);
 
 	window.hooks_ns = 200 * NS_PER_MS;
-	cr_expect(eq(u32, judge_often(&b, window, 999, BUDGET_WINDOWS - 1), 999));
+	cr_expect(eq(u32, judge_often(&b, window, 999, BUDGET_WINDOWS - 2), 999));
 	cr_expect(not(b.helpless));
 	cr_expect(eq(u32, judge_often(&b, window, 999, 1), 999));
 	cr_expect(b.helpless);

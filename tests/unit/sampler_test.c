@@ -667,7 +667,7 @@ Test(sampler, a_rate_above_the_budget_falls_and_the_weights_stay_right)
 	expect_accounts_to_balance();
 	cr_expect(eq(u32, seen.status.lowered_from_hz, 999));
 	cr_expect(lt(u32, seen.status.frequency_hz, 200));
-	cr_expect(gt(u64, seen.status.lowered_after_ns, 2900 * MS));
+	cr_expect(gt(u64, seen.status.lowered_after_ns, 1900 * MS));
 	cr_expect(strstr(seen.status.lowered_why, "budget of 0.001 %") != NULL, "%s",
 	          seen.status.lowered_why);
 	double cpu = ratio(seen.weight_ns[METRIC_ON_CPU], cpu_ns_of_usage());
