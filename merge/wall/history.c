@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "merge/wall/wall_state.h"
 
+#include "base/array.h"
+
 void history_fini(struct history *h)
 {
 	deque_fini(&h->raw);
@@ -47,8 +49,13 @@ void history_add_loose(struct history *h, enum thread_state state, enum metric m
 		if (!least || !l->state || (least->state && l->ns < least->ns))
 			least = l;
 	}
-	if (!least->state || least->ns < ns)
-		*least = (struct loose){ ns, node, (uint16_t)metric, (uint16_t)state };
+	if (least->state && least->ns >= ns)
+		return;
+	*least = (struct loose){ ns, node, (uint16_t)metric, (uint16_t)state };
+	memset(h->loose_metrics, 0, sizeof(h->loose_metrics));
+	for (size_t i = 0; i < LOOSE_MAX; i++)
+		if (h->loose[i].ns > 0)
+			h->loose_metrics[h->loose[i].state] |= (uint16_t)(1u << h->loose[i].metric);
 }
 
 // PART, or LEAST itself, has LEAST's place, and the time of both.
@@ -84,7 +91,8 @@ static uint64_t hash_path(uint32_t node, uint32_t owner, uint32_t metric, uint32
 	return hash_pair((uint64_t)node << 32 | owner, (uint64_t)metric << 32 | via);
 }
 
-// The fold at PLACE of the last bin is found from now on.
+// The fold at PLACE of the last bin is found from now on. The index counts from where that bin
+// begins, which moves when something late is put into an earlier one.
 static void index_fold(struct history *h, size_t place)
 {
 	const struct fold *f = deque_at(&h->folds, struct fold, place);
@@ -97,7 +105,19 @@ static void index_fold(struct history *h, size_t place)
 	uint32_t at = hash_start(&h->last_bin.index, hashed);
 	while (h->last_bin.index.slots[at])
 		at = hash_next(&h->last_bin.index, at);
-	hash_insert(&h->last_bin.index, at, hashed, (uint32_t)place + 1);
+	hash_insert(&h->last_bin.index, at, hashed, (uint32_t)(place - h->last_bin.first) + 1);
+}
+
+// Of BIN, which begins at last_bin.first and ends at END.
+static void index_last_bin(struct history *h, uint32_t bin, size_t end)
+{
+	if (!h->last_bin.index.slots && !hash_init(&h->last_bin.index, 4 * INDEX_LEAST))
+		return;
+	hash_clear(&h->last_bin.index);
+	h->last_bin.bin = bin;
+	h->last_bin.valid = true;
+	for (size_t i = h->last_bin.first; i < end && h->last_bin.valid; i++)
+		index_fold(h, i);
 }
 
 // Whether BIN is the last one, and has an index.
@@ -112,15 +132,11 @@ static bool is_indexed(struct history *h, uint32_t bin)
 		return true;
 	while (first && deque_at(&h->folds, struct fold, first - 1)->bin == bin)
 		first--;
-	if (count - first < INDEX_LEAST ||
-	    (!h->last_bin.index.slots && !hash_init(&h->last_bin.index, 4 * INDEX_LEAST)))
+	h->last_bin.valid = false;
+	if (count - first < INDEX_LEAST)
 		return false;
-	hash_clear(&h->last_bin.index);
-	h->last_bin.bin = bin;
 	h->last_bin.first = first;
-	h->last_bin.valid = true;
-	for (size_t i = first; i < count && h->last_bin.valid; i++)
-		index_fold(h, i);
+	index_last_bin(h, bin, count);
 	return h->last_bin.valid;
 }
 
@@ -131,7 +147,8 @@ static struct fold *find_indexed(struct history *h, const struct wall_part *part
 	for (uint32_t at = hash_start(
 		     index, hash_path(part->node, part->thread, (uint32_t)part->metric, via));
 	     index->slots[at]; at = hash_next(index, at)) {
-		struct fold *f = deque_at(&h->folds, struct fold, index->slots[at] - 1);
+		struct fold *f =
+			deque_at(&h->folds, struct fold, h->last_bin.first + index->slots[at] - 1);
 		if (is_path(f, part, via))
 			return f;
 	}
@@ -187,6 +204,24 @@ static bool bin_by_index(struct history *h, const struct bin_rules *rules,
 	return true;
 }
 
+// Where the folds of BIN and of later ones begin.
+static size_t bin_begin(const struct history *h, uint32_t bin)
+{
+	return array_search(h->folds.count, i, deque_at(&h->folds, struct fold, i)->bin < bin);
+}
+
+// The last fold came late: its place is END, behind the others of its bin.
+static void put_in_place(struct history *h, size_t end)
+{
+	struct fold *place = deque_at(&h->folds, struct fold, end);
+	struct fold late = *deque_last(&h->folds, struct fold);
+
+	memmove(place + 1, place, (h->folds.count - 1 - end) * sizeof(*place));
+	*place = late;
+	h->last_bin.first++;
+	h->last_bin.valid &= late.bin < h->last_bin.bin;
+}
+
 bool history_bin(struct history *h, const struct bin_rules *rules, const struct wall_part *part,
                  uint32_t via)
 {
@@ -194,65 +229,75 @@ bool history_bin(struct history *h, const struct bin_rules *rules, const struct 
 	uint64_t at_ns = part->to_ns > part->from_ns ? part->to_ns - 1 : part->from_ns;
 	uint32_t bin = (uint32_t)(at_ns / rules->width_ns);
 	struct fold *least = NULL;
-	size_t count = 0;
 
 	if (is_indexed(h, bin))
 		return bin_by_index(h, rules, part, via);
-	for (size_t i = h->folds.count; i-- > 0;) {
-		struct fold *f = deque_at(&h->folds, struct fold, i);
-		if (f->bin < bin)
+	size_t first = bin_begin(h, bin), end = first;
+	for (; end < h->folds.count; end++) {
+		struct fold *f = deque_at(&h->folds, struct fold, end);
+		if (f->bin != bin)
 			break;
-		if (f->bin == bin) {
-			count++;
-			least = least && least->ns <= f->ns ? least : f;
-		}
-		if (f->bin == bin && is_path(f, part, via)) {
+		if (is_path(f, part, via)) {
 			f->ns += part->weight_ns;
 			return true;
 		}
+		least = least && least->ns <= f->ns ? least : f;
 	}
-	if (least && count >= rules->paths_max) {
+	if (least && end - first >= rules->paths_max) {
 		share_place(least, rules, part, via);
 		return true;
 	}
 	if (!push_fold(h, bin, part, via))
 		return false;
-	// What comes late is put in its place.
-	for (size_t i = h->folds.count - 1; i > 0; i--) {
-		struct fold *before = deque_at(&h->folds, struct fold, i - 1);
-		if (before->bin <= bin)
-			break;
-		h->last_bin.valid = false;
-		struct fold moved = *before;
-		*before = *deque_at(&h->folds, struct fold, i);
-		*deque_at(&h->folds, struct fold, i) = moved;
-	}
+	if (end + 1 < h->folds.count)
+		put_in_place(h, end);
 	return true;
+}
+
+// The fold of the last bin, from FIRST to KEPT, that is of the same path as F; KEPT: there is none.
+static size_t find_widened(struct history *h, const struct fold *f, size_t kept)
+{
+	const struct wall_part part = { .node = f->node,
+		                        .thread = f->owner,
+		                        .metric = (enum metric)f->metric };
+
+	if (h->last_bin.valid) {
+		const struct fold *found = find_indexed(h, &part, f->via);
+		return found ? (size_t)(found - deque_at(&h->folds, struct fold, 0)) : kept;
+	}
+	size_t at = h->last_bin.first;
+	while (at < kept && !is_path(deque_at(&h->folds, struct fold, at), &part, f->via))
+		at++;
+	return at;
 }
 
 void history_widen(struct history *h)
 {
-	size_t kept = 0, first = 0; // of the bin that is being filled
+	size_t kept = 0;
 
+	// The bin that is being filled is the last one meanwhile.
+	h->last_bin.first = 0;
 	h->last_bin.valid = false;
 	for (size_t i = 0; i < h->folds.count; i++) {
 		struct fold f = *deque_at(&h->folds, struct fold, i);
-		size_t at;
 		f.bin /= 2;
-		if (kept && deque_at(&h->folds, struct fold, kept - 1)->bin != f.bin)
-			first = kept;
-		for (at = first; at < kept; at++) {
-			struct fold *other = deque_at(&h->folds, struct fold, at);
-			if (other->node == f.node && other->owner == f.owner &&
-			    other->metric == f.metric && other->via == f.via)
-				break;
+		if (kept && deque_at(&h->folds, struct fold, kept - 1)->bin != f.bin) {
+			h->last_bin.first = kept;
+			h->last_bin.valid = false;
 		}
-		if (at == kept)
-			*deque_at(&h->folds, struct fold, kept++) = f;
-		else
+		if (!h->last_bin.valid && kept - h->last_bin.first == INDEX_LEAST)
+			index_last_bin(h, f.bin, kept);
+		size_t at = find_widened(h, &f, kept);
+		if (at < kept) {
 			deque_at(&h->folds, struct fold, at)->ns += f.ns;
+			continue;
+		}
+		*deque_at(&h->folds, struct fold, kept++) = f;
+		if (h->last_bin.valid)
+			index_fold(h, at);
 	}
 	h->folds.count = kept;
+	h->last_bin.valid = false;
 }
 
 static void move_places(struct deque *places, const uint32_t *map)

@@ -83,7 +83,21 @@ void wall_settle(struct wall *w, struct history *h, const struct wall_part *part
 }
 
 static void settle_loosely(struct wall *w, struct history *h, struct carry *c, bool at_last);
-static double loose_ns(const struct wall *w, const struct carry *c);
+
+// Whether the cause of C's waiting is known.
+static bool has_cause(const struct carry *c)
+{
+	return c->state == THREAD_BLOCKED && c->cause != METRIC_OFF_OTHER;
+}
+
+// Whether anything is known of where the owner of C may have been.
+static bool has_loose(const struct wall *w, const struct carry *c)
+{
+	const struct history *owner = wall_find_thread(w, c->owner);
+	uint16_t metrics = owner ? owner->loose_metrics[c->state] : 0;
+
+	return has_cause(c) ? metrics >> c->cause & 1 : metrics;
+}
 
 // A place for one more: of many the one that has waited with most time goes, if there is somewhere
 // to go.
@@ -100,7 +114,7 @@ static struct carry *new_carry(struct wall *w, struct history *h)
 			return c;
 		if (most && most->ns >= c->ns && most_goes)
 			continue;
-		bool goes = loose_ns(w, c) > 0;
+		bool goes = has_loose(w, c);
 		if (most && (most_goes > goes || (most_goes == goes && most->ns >= c->ns)))
 			continue;
 		most = c;
@@ -144,9 +158,7 @@ static enum metric metric_of(enum thread_state state, enum metric cause)
 // L is where the owner of C may have been then: it waited for the same.
 static bool may_be_at(const struct carry *c, const struct loose *l)
 {
-	bool known = c->state == THREAD_BLOCKED && c->cause != METRIC_OFF_OTHER;
-
-	return l->state == c->state && (!known || l->metric == c->cause);
+	return l->state == c->state && (!has_cause(c) || l->metric == c->cause);
 }
 
 // How much is known of where the owner of C may have been.

@@ -108,7 +108,8 @@ struct place {
 };
 
 /* Where a thread was at times that are not told: how much of its time in STATE was at NODE. */
-#define LOOSE_MAX 32
+#define LOOSE_MAX     32
+#define THREAD_STATES (THREAD_BLOCKED + 1)
 struct loose {
 	double ns;
 	uint32_t node;
@@ -202,6 +203,7 @@ struct history {
 	} last_bin;           /* once it has many paths */
 	struct deque carries; /* struct carry */
 	struct loose loose[LOOSE_MAX];
+	uint16_t loose_metrics[THREAD_STATES]; /* of those with time, by state: a bit each */
 	uint64_t unknown_ns; /* of its stacks of waits without a cause: what was not taken out */
 };
 

@@ -68,7 +68,7 @@ endforeach()
 foreach(module histogram noise)
   unit(${module} LIBS merge m)
 endforeach()
-foreach(module gpu_busy gpu_idle gpu_touches leaf_registers memory_curves op_table wall)
+foreach(module gpu_busy gpu_idle gpu_touches history leaf_registers memory_curves op_table wall)
   unit(${module} LIBS merge)
 endforeach()
 
