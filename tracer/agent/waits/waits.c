@@ -174,16 +174,22 @@ void waits_took(const volatile void *address)
 		note(place_of(address), who, clock_now_ns());
 }
 
-void waits_release(const volatile void *address)
+void waits_release(const volatile void *address, bool sleeps)
 {
 	uint32_t at = place_of(address), tid = waits_tid();
+	struct waits_entry *released = &waits.histories[at].released;
+	uint64_t who = signature(address, tid, RELEASED);
 
 	if (!waits_are_told())
 		return;
+	bool last = is_last(at, signature(address, tid, TOOK));
+	// Reading the clock costs more than all else here.
+	if (!sleeps && last && __atomic_load_n(&released->who, __ATOMIC_RELAXED) == who)
+		return;
 	uint64_t time_ns = clock_now_ns();
-	if (!is_last(at, signature(address, tid, TOOK)))
-		note(at, signature(address, tid, RELEASED), time_ns);
-	write_entry(&waits.histories[at].released, signature(address, tid, RELEASED), time_ns);
+	if (!last)
+		note(at, who, time_ns);
+	write_entry(released, who, time_ns);
 }
 
 void waits_wake(const volatile void *address)

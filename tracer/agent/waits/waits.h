@@ -120,9 +120,13 @@ bool waits_begin(struct wait *w, uint16_t kind, const volatile void *address);
 void waits_end(struct wait *w, uint16_t flags, bool took);
 
 /* The calling thread has taken what is at ADDRESS, is about to release it, or to wake others. An
- * owner who took it while nobody waited is first heard of when it lets go. */
+ * owner who took it while nobody waited is first heard of when it lets go.
+ *
+ * SLEEPS: somebody does, and is woken by this release. Who has been woken has no CPU yet: that the
+ * owner takes it again meanwhile and lets go again, as often as it likes, changes nothing for it,
+ * and is not noted. */
 void waits_took(const volatile void *address);
-void waits_release(const volatile void *address);
+void waits_release(const volatile void *address, bool sleeps);
 void waits_wake(const volatile void *address);
 
 /* The calling thread is about to let go of what other processes may wait for. KIND: enum held_kind.

@@ -191,11 +191,11 @@ static bool is_wanted(const pthread_mutex_t *m)
 
 static NOINLINE int unlock_watched(pthread_mutex_t *m)
 {
-	bool go = lets_go(m);
+	bool go = lets_go(m), wanted = is_wanted(m);
 
 	if (go && waits_watched(m))
-		waits_release(m);
-	if (go && kind_of(m) & KIND_SHARED && is_wanted(m))
+		waits_release(m, wanted);
+	if (go && wanted && kind_of(m) & KIND_SHARED)
 		waits_post(m, HELD_MUTEX);
 	return waits_next.pthread_mutex_unlock(m);
 }
@@ -210,7 +210,7 @@ EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 void waits_unlock_in_wait(pthread_mutex_t *m)
 {
 	if (unlikely(waits_watched(m)) && lets_go(m))
-		waits_release(m);
+		waits_release(m, is_wanted(m));
 }
 
 void waits_lock_in_wait(pthread_mutex_t *m, int result)
@@ -324,7 +324,7 @@ EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 static NOINLINE int unlock_rwlock_watched(pthread_rwlock_t *l)
 {
 	if (writer_of(l) == waits_tid())
-		waits_release(l);
+		waits_release(l, true);
 	else
 		waits_wake(l);
 	return waits_next.pthread_rwlock_unlock(l);
