@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #define CHOOSE_NS       (10 * NS_PER_SEC) // until a thread is found that can be borrowed
+#define MAIN_NS         (50 * NS_PER_MS)  // of that, until it may be another than the main one
 #define TRY_AGAIN_NS    (2 * NS_PER_MS)
 #define LOCK_MS         500   // for a lock of the loader's that another thread has
 #define CALL_MS         10000 // for the agent, and for reading its file from a slow disk
@@ -53,6 +54,7 @@ struct inject {
 	struct hijack hijack;
 	struct error *err;
 	int result;
+	bool stopped; // a thread has been, since one is to be chosen
 };
 
 // ------------------------------------------------------------------ what can be known beforehand
@@ -563,7 +565,31 @@ static int refused(const struct inject *i)
 }
 
 // 1: found, and stopped; 0: not this time; -1: refused.
-static int choose_once(struct inject *i, bool must_block)
+static int choose_thread(struct inject *i, pid_t tid, bool must_block)
+{
+	bool sleeps = false;
+
+	if (tid <= 0 || !is_runnable(i->pid, tid, &sleeps) || (must_block && !sleeps))
+		return 0;
+	switch (hijack_stop(&i->hijack, i->pid, tid)) {
+	case HIJACK_STOPPED:
+		i->stopped = true;
+		if (is_free(i, must_block))
+			return 1;
+		hijack_release(&i->hijack);
+		return 0;
+	case HIJACK_REFUSED:
+		return refused(i);
+	case HIJACK_PENDING: // to go on while it may stop at any moment would hold it
+		return refuse(i, "one of its threads did not stop in time",
+		              "Try again, or leave out --agent.");
+	case HIJACK_GONE:
+		break;
+	}
+	return 0;
+}
+
+static int choose_any(struct inject *i, bool must_block)
 {
 	char path[64];
 	int found = 0;
@@ -572,45 +598,29 @@ static int choose_once(struct inject *i, bool must_block)
 	DIR *tasks = opendir(path);
 	if (!tasks)
 		return refuse(i, "it has ended", NULL);
-	for (struct dirent *entry; !found && (entry = readdir(tasks));) {
-		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
-		bool sleeps = false;
-		if (tid <= 0 || !is_runnable(i->pid, tid, &sleeps) || (must_block && !sleeps))
-			continue;
-		switch (hijack_stop(&i->hijack, i->pid, tid)) {
-		case HIJACK_STOPPED:
-			if (is_free(i, must_block))
-				found = 1;
-			else
-				hijack_release(&i->hijack);
-			break;
-		case HIJACK_REFUSED:
-			found = refused(i);
-			break;
-		case HIJACK_PENDING: // to go on while it may stop at any moment would hold it
-			found = refuse(i, "one of its threads did not stop in time",
-			               "Try again, or leave out --agent.");
-			break;
-		case HIJACK_GONE:
-			break;
-		}
-	}
+	for (struct dirent *entry; !found && (entry = readdir(tasks));)
+		found = choose_thread(i, (pid_t)strtol(entry->d_name, NULL, 10), must_block);
 	closedir(tasks);
 	return found;
 }
 
+// The main thread, if it comes to a call in time: what a thread allocates for the first time may
+// stay for good, as an arena of libc's, or the thread that jemalloc starts for each of its arenas.
 static int choose(struct inject *i)
 {
-	uint64_t until_ns = clock_now_ns() + CHOOSE_NS;
+	uint64_t begun_ns = clock_now_ns(), now_ns = begun_ns;
 
+	i->stopped = false;
 	do {
-		for (int any = 0; any < 2; any++) {
-			int found = choose_once(i, !any);
-			if (found)
-				return found < 0 ? -1 : 0;
-		}
+		int found = choose_thread(i, i->pid, true);
+		bool others = i->stopped || now_ns - begun_ns >= MAIN_NS;
+		for (int any = 0; !found && others && any < 2; any++)
+			found = choose_any(i, !any);
+		if (found)
+			return found < 0 ? -1 : 0;
 		nanosleep(&(struct timespec){ 0, TRY_AGAIN_NS }, NULL);
-	} while (clock_now_ns() < until_ns);
+		now_ns = clock_now_ns();
+	} while (now_ns - begun_ns < CHOOSE_NS);
 	return refuse(i,
 	              "all of its threads were busy with memory, libraries or the kernel for "
 	              "10 seconds",
