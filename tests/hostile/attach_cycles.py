@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Servers, interpreters and a static program are as before after a thousand attachments.
 
-    attach_cycles.py BOTTLENECK ATTACHED_STATIC [--cycles N] [--agent N] [--only NAME]...
+    attach_cycles.py BOTTLENECK ATTACHED_STATIC [--cycles N] [--agent N] [--python PATH]... [--only NAME]...
 
-Attaches for a twentieth of a second to each of redis, PostgreSQL, every CPython of 3.8 and newer that pyenv
-has, and a static program, in turn, while they work; --agent: so many more times with the agent, where it can
-be loaded. After each time the process has to run, and to have the mapped files, descriptors, threads, signal
-masks and tracer that it had before the first one. Of the agent its idle library stays.
+Attaches for a twentieth of a second to each of redis, PostgreSQL (the postmaster with its children, and one
+backend alone), every CPython of 3.8 and newer that pyenv has or --python names, and a static program, in turn,
+while they work; --agent: so many more times with the agent, where it can be loaded. After each time the process
+has to run, and to have the mapped files, descriptors, threads, signal masks, handlers and tracer that it had
+before the first one; at the end its work has to go on, and what it answered has to be right. Of the agent its
+idle library stays.
 """
 import argparse
 import contextlib
@@ -32,9 +34,10 @@ def idle():
         time.sleep(0.01)
 threading.Thread(target=idle, daemon=True).start()
 while True:
-    json.loads(json.dumps([1, 2.5, "x"] * 100))
-    re.sub("a+", "b", "caaat" * 100)
+    right = json.loads(json.dumps([1, 2.5, "x"] * 100)) == [1, 2.5, "x"] * 100
+    right = right and re.sub("a+", "b", "caaat" * 100) == "cbt" * 100
     time.sleep(0.002)
+    print("+" if right else "-", end="", flush=True)
 """
 
 
@@ -62,26 +65,51 @@ def state_of(pid):
 
 
 def memory_kb(pid):
-    return next(int(line.split()[1]) for line in lines_of(f"/proc/{pid}/status") if line.startswith("VmSize"))
+    """What it has mapped, and what of that is resident."""
+    status = dict(line.split(":", 1) for line in lines_of(f"/proc/{pid}/status"))
+    return [int(status[key].split()[0]) for key in ("VmSize", "VmRSS")]
+
+
+class Work:
+    """What a target has answered."""
+
+    def __init__(self):
+        self.right = self.wrong = 0
+
+    def add(self, right):
+        if right:
+            self.right += 1
+        else:
+            self.wrong += 1
+
+    def read_marks(self, file):
+        for marks in iter(lambda: os.read(file.fileno(), 65536), b""):
+            self.right += marks.count(b"+")
+            self.wrong += marks.count(b"-")
 
 
 class Target:
-    """A process that works, in a group of its own."""
+    """A process that works, in a group of its own. PID is that of the one to attach to."""
 
-    def __init__(self, name, command, agent=True, user=None, cwd=None):
+    def __init__(self, name, command, agent=True, user=None, cwd=None, marks=False, piped=False):
         self.name, self.agent, self.failures, self.cycles = name, agent, 0, {False: 0, True: 0}
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL, start_new_session=True, user=user, group=user, extra_groups=[] if user else None, cwd=cwd)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE if marks or piped else subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL, start_new_session=True, user=user, group=user,
+                                        extra_groups=[] if user else None, cwd=cwd)
+        self.pid, self.work = self.process.pid, Work()
         self.before = self.first_kb = None
+        if marks:
+            threading.Thread(target=self.work.read_marks, args=(self.process.stdout,), daemon=True).start()
 
     def settle(self):
         """Until two looks a second apart are the same."""
         for _ in range(60):
-            state = state_of(self.process.pid)
+            state = state_of(self.pid)
             time.sleep(1)
-            if state == state_of(self.process.pid):
+            if state == state_of(self.pid):
                 self.before = state
-                self.first_kb = memory_kb(self.process.pid)
+                self.first_kb = memory_kb(self.pid)
                 return
         raise RuntimeError(f"{self.name} does not come to rest")
 
@@ -90,7 +118,7 @@ class Target:
         print(f"{self.name}: {what}", flush=True)
 
     def cycle(self, bottleneck, directory, agent):
-        line = [bottleneck, "-q", "-o", os.path.join(directory, "profile.bneck"), "-p", str(self.process.pid),
+        line = [bottleneck, "-q", "-o", os.path.join(directory, "profile.bneck"), "-p", str(self.pid),
                 "--duration", SECONDS, *(["--agent"] if agent else [])]
         try:
             done = subprocess.run(line, capture_output=True, timeout=LIMIT_S, check=False,
@@ -105,13 +133,28 @@ class Target:
             self.fail(f"it has ended, {self.process.returncode}")
             return
         for _ in range(20):  # a thread of its own may be about to end
-            now = state_of(self.process.pid)
+            now = state_of(self.pid)
             if now == self.before:
                 return
             time.sleep(0.05)
         for key, before in self.before.items():
             if now[key] != before:
-                self.fail(f"{key} before: {before}, now: {now[key]}")
+                self.fail(f"cycle {self.cycles}: {key} before: {before}, now: {now[key]}")
+        self.before = now  # what changes once fails once
+
+    def check_work(self):
+        """That it goes on, and that its answers were right."""
+        if self.process.poll() is not None:
+            return
+        answered = self.work.right
+        for _ in range(100):
+            if self.work.right > answered:
+                break
+            time.sleep(0.1)
+        else:
+            self.fail("it answers no more")
+        if self.work.wrong:
+            self.fail(f"{self.work.wrong} wrong answers beside {self.work.right} right ones")
 
     def end(self):
         with contextlib.suppress(ProcessLookupError):
@@ -119,37 +162,87 @@ class Target:
         self.process.wait()
 
 
-def ask_redis(path, over):
+class Waiter(Target):
+    """Waits in its threads, and says at the end what of that was wrong."""
+
+    def check_work(self):
+        if self.process.poll() is not None:
+            return
+        self.process.stdin.close()
+        try:
+            status = self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            status = "none"
+        if status:
+            self.fail(f"its waits had wrong results: status {status}")
+
+
+def ask_redis(path, over, work):
     while not over.is_set():
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
             client.settimeout(30)
             client.connect(path)
             for i in range(1000):
-                client.sendall(b"SET key%d value\r\nGET key%d\r\n" % (i % 50, i % 50))
-                client.recv(4096)
+                client.sendall(b"SET key%d value%d\r\nGET key%d\r\n" % (i % 50, i, i % 50))
+                wanted = b"+OK\r\n$%d\r\nvalue%d\r\n" % (5 + len(str(i)), i)
+                answer = b""
+                while len(answer) < len(wanted):
+                    part = client.recv(4096)
+                    if not part:
+                        break
+                    answer += part
+                work.add(answer == wanted)
                 if over.wait(0.001):
                     break
 
 
-def ask_postgres(directory, over):
+def psql(directory, *arguments, **options):
+    return ["psql", "-h", directory, "-U", "nobody", "-d", "postgres", "-qtA", *arguments]
+
+
+def ask_postgres(directory, over, work):
     while not over.is_set():
-        subprocess.run(["psql", "-h", directory, "-U", "nobody", "-d", "postgres", "-c",
-                        "select count(*) from generate_series(1, 200000); select pg_sleep(0.5)"],
-                       capture_output=True, timeout=60, check=False)
-        over.wait(0.1)
+        done = subprocess.run(psql(directory, "-c", "select count(*) from generate_series(1, 200000)"),
+                              capture_output=True, timeout=LIMIT_S, check=False)
+        if not over.is_set():
+            work.add(done.stdout == b"200000\n")
+        over.wait(0.5)
 
 
-def start_postgres(directory):
+def ask_backend(client, over, work):
+    while not over.is_set():
+        try:
+            client.stdin.write(b"select sum(i) from generate_series(1, 20000) i;\n")
+            client.stdin.flush()
+            answer = client.stdout.readline()
+        except OSError:
+            answer = b""
+        if not over.is_set():
+            work.add(answer == b"200010000\n")
+        over.wait(0.02)
+
+
+def start_postgres(directory, over):
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))
     if not programs or os.geteuid() != 0:
-        return None
+        return []
     data = os.path.join(directory, "postgres")
     os.mkdir(data)
     os.chown(data, NOBODY, NOBODY)
     subprocess.run([f"{programs[-1]}/initdb", "-D", data, "-U", "nobody", "-A", "trust"], user=NOBODY, cwd=data,
                    check=True, capture_output=True)
-    return Target("postgres", [f"{programs[-1]}/postgres", "-D", data, "-k", data, "-h", ""], user=NOBODY,
-                  cwd=data)
+    server = Target("postgres", [f"{programs[-1]}/postgres", "-D", data, "-k", data, "-h", ""], user=NOBODY,
+                    cwd=data)
+    while subprocess.run(psql(data, "-c", "select 1"), capture_output=True, check=False).returncode:
+        time.sleep(0.2)
+    threading.Thread(target=ask_postgres, args=(data, over, server.work), daemon=True).start()
+    backend = Target("postgres backend", psql(data), piped=True)
+    client = backend.process
+    client.stdin.write(b"select pg_backend_pid();\n")
+    client.stdin.flush()
+    backend.pid = int(client.stdout.readline())
+    threading.Thread(target=ask_backend, args=(client, over, backend.work), daemon=True).start()
+    return [server, backend]
 
 
 def start_all(arguments, directory, over):
@@ -158,17 +251,15 @@ def start_all(arguments, directory, over):
     if shutil.which("redis-server"):
         targets.append(Target("redis", ["redis-server", "--port", "0", "--unixsocket", path, "--save", "",
                                         "--dir", directory]))
-        threading.Thread(target=ask_redis, args=(path, over), daemon=True).start()
-    for python in sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))):
-        version = python.split("/")[-3]
-        if int(version.split(".")[1]) >= 8:
-            targets.append(Target(f"python {version}", [python, "-c", PYTHON]))
-    targets.append(Target("static", [arguments.static, "p"], agent=False))
-    postgres = start_postgres(directory)
-    if postgres:
-        targets.append(postgres)
-        threading.Thread(target=ask_postgres, args=(os.path.join(directory, "postgres"), over),
-                         daemon=True).start()
+        threading.Thread(target=ask_redis, args=(path, over, targets[-1].work), daemon=True).start()
+    pythons = [python for python in glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+               if int(python.split("/")[-3].split(".")[1]) >= 8]
+    for python in sorted(pythons) + (arguments.python or []):
+        version = subprocess.run([python, "-c", "import platform; print(platform.python_version())"],
+                                 capture_output=True, check=True).stdout.decode().strip()
+        targets.append(Target(f"python {version}", [python, "-c", PYTHON], marks=True))
+    targets.append(Waiter("static", [arguments.static, "pnefr"], agent=False))
+    targets += start_postgres(directory, over)
     wanted = [target for target in targets if not arguments.only or target.name in arguments.only]
     for target in targets:
         if target not in wanted:
@@ -182,6 +273,7 @@ def main():
     parser.add_argument("static")
     parser.add_argument("--cycles", type=int, default=1000)
     parser.add_argument("--agent", type=int, default=200)
+    parser.add_argument("--python", action="append", metavar="PATH")
     parser.add_argument("--only", action="append")
     arguments = parser.parse_args()
     over = threading.Event()
@@ -206,9 +298,12 @@ def main():
         finally:
             for target in targets:
                 if target.process.poll() is None:
+                    now = memory_kb(target.pid)
+                    target.check_work()
                     print(f"{target.name}: {target.cycles[False]} cycles, {target.cycles[True]} with the agent, "
-                          f"{target.failures} failures, memory {target.first_kb} -> "
-                          f"{memory_kb(target.process.pid)} KB", flush=True)
+                          f"{target.failures} failures, {target.work.right} right answers, "
+                          f"mapped {target.first_kb[0]} -> {now[0]} KB, "
+                          f"resident {target.first_kb[1]} -> {now[1]} KB", flush=True)
             over.set()
             for target in targets:
                 target.end()
