@@ -243,18 +243,6 @@ static bool drop_all_shared(struct module_names *m)
 	return true;
 }
 
-// Only where samples have met a name that is by a jump: to look through a library takes a while.
-static bool find_for_sure(struct applying *a, const struct location *l, struct named **found)
-{
-	struct named *named = named_of(a, l);
-	struct module_names *m = named ? &a->modules[l->module - 1] : NULL;
-
-	if (named && named->by_jump && !m->checked && !drop_all_shared(m))
-		return false;
-	*found = named && named->name ? named : NULL;
-	return true;
-}
-
 static bool prepare(struct applying *a)
 {
 	struct profile *p = a->profile;
@@ -265,8 +253,7 @@ static bool prepare(struct applying *a)
 	if (!a->modules || !a->named || !a->below || !sort_names(a))
 		return false;
 	for (uint32_t i = 0; i < p->locations.count; i++)
-		if (!find_for_sure(a, &p->locations.locations[i], &a->named[i]))
-			return false;
+		a->named[i] = named_of(a, &p->locations.locations[i]);
 	return true;
 }
 
@@ -361,6 +348,20 @@ static bool is_called_itself(const struct applying *a, uint32_t node, uint64_t a
 	return l->address + (uint64_t)(int64_t)distance == address;
 }
 
+// Whether Python's name for NAMED is that of NODE, which Python has called. Only there is a name by
+// a jump made sure of: to look through a library takes milliseconds.
+static bool find_for_sure(struct applying *a, uint32_t node, const struct location *l,
+                          const struct named *named, bool *sure)
+{
+	struct module_names *m = &a->modules[l->module - 1];
+
+	*sure = !named->leads && !(named->by_jump && is_called_itself(a, node, named->address));
+	if (*sure && named->by_jump && !m->checked && !drop_all_shared(m))
+		return false;
+	*sure = *sure && named->name;
+	return true;
+}
+
 static bool visit(struct applying *a, uint32_t node)
 {
 	struct profile *p = a->profile;
@@ -376,8 +377,10 @@ static bool visit(struct applying *a, uint32_t node)
 	if (!is_native(&l) || above == OUTSIDE)
 		return true;
 	const struct named *named = a->named[at->location - 1];
-	if (above == PYTHON && named && !named->leads &&
-	    !(named->by_jump && is_called_itself(a, node, named->address))) {
+	bool sure = false;
+	if (above == PYTHON && named && !find_for_sure(a, node, &l, named, &sure))
+		return false;
+	if (sure) {
 		a->below[node - 1] = l.module;
 		return name_node(a, node, &l, named->name);
 	}
