@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // profile_find_loops(): the code of the functions that have most samples, one file a module.
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/origin.h"
 #include "merge/profile/profile_data.h"
@@ -16,8 +17,9 @@
 
 #define CODE_BYTES_MAX    ((size_t)8 * LOOP_CODE_MAX) // of all functions; a byte takes some 0.2 us
 #define FOREIGN_BYTES_MAX (64 << 20)                  // of a library's file
-#define LEAST_SHARE       0.02 // of all CPU time: in less, a loop is nobody's bottleneck
-#define TEXT_SIZE         4200 // of a fact: a path, and some numbers
+#define LEAST_SHARE       0.02            // of all CPU time: in less, a loop is nobody's bottleneck
+#define LEAST_NS          (5 * NS_PER_MS) // a few samples: they say nothing of how a loop's time is spent
+#define TEXT_SIZE         4200            // of a fact: a path, and some numbers
 #define SUBNORMAL_SHARE   0.2 // of a loop's samples: with fewer, most of its time is something else's
 #define SUBNORMAL_LEAST   5   // samples
 #define SUBNORMAL_SLOWS   1.3 // times: where the CPU is nearly as fast with them, that is no news
@@ -121,6 +123,8 @@ static bool collect_spots(struct search *search)
 	cleanup_free uint64_t *ns = self_times(p, &all);
 
 	search->least_ns = (uint64_t)(LEAST_SHARE * (double)all);
+	if (search->least_ns < LEAST_NS)
+		search->least_ns = LEAST_NS;
 	search->spots = ns ? calloc((size_t)p->locations.count + 1, sizeof(*search->spots)) : NULL;
 	for (uint32_t id = 1; search->spots && id <= p->locations.count; id++) {
 		const struct location *location = locations_get(&p->locations, id);
