@@ -121,7 +121,8 @@ AGENT_SETUP static bool begin(const char *directory, const char *config)
 	op_start(&agent);
 	if (traced)
 		threads_say_traced();
-	std_thread = dlsym(RTLD_DEFAULT, STD_THREAD);
+	// Not by dlsym(), which allocates memory to say that most programs have none.
+	std_thread = definition_first(STD_THREAD);
 	wrap_find_signals();
 	wrap_next(&next_pthread_create, "pthread_create");
 	wrap_next(&next_thrd_create, "thrd_create");
