@@ -42,6 +42,7 @@ static bool reap(struct turn *t)
 		return false;
 	}
 	t->job->child = 0;
+	collect_ended(&t->base);
 	recording_end(t->base.recording, status, &usage);
 	return true;
 }
@@ -68,6 +69,11 @@ static int step(struct collecting *base)
 	return 0;
 }
 
+void collect_ended(struct collecting *c)
+{
+	sem_post(&c->ended);
+}
+
 static void *run_to_exit(void *context)
 {
 	struct work *work = context;
@@ -79,6 +85,7 @@ static void *run_to_exit(void *context)
 		ended = c->step(c);
 	while (ended == 0);
 	work->result = ended < 0 ? -1 : 0;
+	collect_ended(c);
 	return NULL;
 }
 
@@ -104,18 +111,25 @@ int collect(struct collecting *c)
 	struct work work = { .collecting = c };
 	pthread_t thread;
 
-	if (start_thread(&thread, &work))
+	sem_init(&c->ended, 0, 0);
+	if (start_thread(&thread, &work)) {
 		run_to_exit(&work);
-	else
+	} else {
+		while (sem_wait(&c->ended) < 0 && errno == EINTR)
+			;
+		if (c->meanwhile)
+			c->meanwhile();
 		pthread_join(thread, NULL);
+	}
+	sem_destroy(&c->ended);
 	return work.result;
 }
 
 int collect_until_exit(struct recording *r, struct job *job, const struct launch *launch,
-                       struct error *err)
+                       void (*meanwhile)(void), struct error *err)
 {
 	struct turn turn = {
-		.base = { .recording = r, .step = step, .err = err },
+		.base = { .recording = r, .step = step, .err = err, .meanwhile = meanwhile },
 		.job = job,
 		.launch = launch,
 	};

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <semaphore.h>
+
 struct collecting;
 struct error;
 struct job;
@@ -16,12 +18,18 @@ struct collecting {
 	int (*step)(struct collecting *c); /* waits for something to do and does it; 1: that was
 	                                      the end, -1: it failed, with ERR set */
 	struct error *err;
+	void (*meanwhile)(void); /* NULL: none; called in the caller's thread once the target has
+	                            ended, while what it has left is taken */
+	sem_t ended;             /* collect()'s own */
 };
 
 /* From recording_begin() until STEP says that it has ended. */
 int collect(struct collecting *c);
 
+/* STEP knows that the target has ended, and has still to take what it has left. */
+void collect_ended(struct collecting *c);
+
 /* Returns when the target has ended; -1: nothing can be waited for. R, JOB and LAUNCH are used by
-   another thread meanwhile. */
+   another thread until then. MEANWHILE: as above. */
 int collect_until_exit(struct recording *r, struct job *job, const struct launch *launch,
-                       struct error *err);
+                       void (*meanwhile)(void), struct error *err);

@@ -292,7 +292,8 @@ static int run_target(struct running *r, int *status, struct error *err)
 		return error_set(err, ENOMEM, "could not start");
 	recording_start(r->recording, &run);
 	if (launch_release(&r->launch, argv[0], status, err) < 0 ||
-	    collect_until_exit(r->recording, &r->job, &r->launch, err) < 0)
+	    collect_until_exit(r->recording, &r->job, &r->launch,
+	                       r->path[0] ? profile_write_prepare : NULL, err) < 0)
 		return -1;
 	return recording_finish(r->recording, err);
 }

@@ -318,23 +318,64 @@ static int write_checksum(struct file_writer *w)
 	return file_writer_row(w);
 }
 
-static int write_all(struct file_writer *w)
+// Small pages waste less of a small file, large ones less beside long names.
+#define SMALL_PAGE 1024
+#define LARGE_PAGE 4096
+
+// W has an empty database, and is in a transaction afterwards.
+static int make_tables(struct file_writer *w, int page)
 {
 	char pragmas[128];
-	// Small pages waste less of a small file, large ones less beside long names.
-	int page = strings_count(w->profile->strings) > 1000 ? 4096 : 1024;
 
 	snprintf(pragmas, sizeof(pragmas),
 	         "PRAGMA page_size=%d; PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN;",
 	         page, FILE_APPLICATION_ID, FILE_SCHEMA);
-	if (file_writer_sql(w, pragmas) < 0 || file_writer_sql(w, schema) < 0 ||
-	    write_strings(w) < 0 || write_run(w) < 0 || write_modules(w) < 0 ||
-	    write_op_names(w) < 0 || write_processes(w) < 0 || write_threads(w) < 0 ||
-	    write_tree(w) < 0 || write_cells(w) < 0 || write_ops(w) < 0 || write_counters(w) < 0 ||
-	    write_series(w) < 0 || write_wall(w) < 0 || write_gpu(w) < 0 || write_memory(w) < 0 ||
-	    write_python(w) < 0 || write_awaits(w) < 0 || write_gpu_lines(w) < 0 ||
-	    write_repeats(w) < 0 || write_slices(w) < 0 || write_instructions(w) < 0 ||
-	    write_ranks(w) < 0 || write_sources(w) < 0 || write_checksum(w) < 0)
+	return file_writer_sql(w, pragmas) < 0 || file_writer_sql(w, schema) < 0 ? -1 : 0;
+}
+
+static int open_database(struct file_writer *w, int page)
+{
+	if (sqlite3_open_v2(":memory:", &w->db,
+	                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+	                    NULL) != SQLITE_OK)
+		return file_writer_no_memory(w);
+	return make_tables(w, page);
+}
+
+static sqlite3 *prepared; // with SMALL_PAGE; NULL: there is none. Atomic
+
+void profile_write_prepare(void)
+{
+	struct error ignored;
+	struct file_writer w = { .err = &ignored };
+
+	if (open_database(&w, SMALL_PAGE) < 0)
+		sqlite3_close(w.db);
+	else
+		sqlite3_close(__atomic_exchange_n(&prepared, w.db, __ATOMIC_ACQ_REL));
+}
+
+static int take_database(struct file_writer *w)
+{
+	int page = strings_count(w->profile->strings) > 1000 ? LARGE_PAGE : SMALL_PAGE;
+
+	w->db = __atomic_exchange_n(&prepared, NULL, __ATOMIC_ACQ_REL);
+	if (w->db && page == SMALL_PAGE)
+		return 0;
+	sqlite3_close(w->db);
+	return open_database(w, page);
+}
+
+static int write_all(struct file_writer *w)
+{
+	if (take_database(w) < 0 || write_strings(w) < 0 || write_run(w) < 0 ||
+	    write_modules(w) < 0 || write_op_names(w) < 0 || write_processes(w) < 0 ||
+	    write_threads(w) < 0 || write_tree(w) < 0 || write_cells(w) < 0 || write_ops(w) < 0 ||
+	    write_counters(w) < 0 || write_series(w) < 0 || write_wall(w) < 0 || write_gpu(w) < 0 ||
+	    write_memory(w) < 0 || write_python(w) < 0 || write_awaits(w) < 0 ||
+	    write_gpu_lines(w) < 0 || write_repeats(w) < 0 || write_slices(w) < 0 ||
+	    write_instructions(w) < 0 || write_ranks(w) < 0 || write_sources(w) < 0 ||
+	    write_checksum(w) < 0)
 		return -1;
 	// Before the names are known, those tables would only hold modules.
 	if (profile_is_symbolized(w->profile) && (write_functions(w) < 0 || write_lines(w) < 0 ||
@@ -358,14 +399,8 @@ static int save(struct file_writer *w, const char *path, bool sync)
 static int write_profile(const struct profile *p, const char *path, bool sync, struct error *err)
 {
 	struct file_writer w = { .profile = p, .err = err };
-	int result = -1;
+	int result = write_all(&w);
 
-	if (sqlite3_open_v2(":memory:", &w.db,
-	                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-	                    NULL) == SQLITE_OK)
-		result = write_all(&w);
-	else
-		file_writer_no_memory(&w);
 	sqlite3_finalize(w.insert);
 	w.insert = NULL;
 	if (result == 0)

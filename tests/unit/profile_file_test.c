@@ -201,6 +201,41 @@ Test(profile_file, a_copy_of_a_copy_is_the_same_file)
 	expect_same_answers(f.profile, again);
 }
 
+static size_t read_file(char *bytes, size_t size)
+{
+	FILE *file = fopen(path, "rb");
+
+	cr_assert(file != NULL);
+	size_t count = fread(bytes, 1, size, file);
+	fclose(file);
+	return count;
+}
+
+Test(profile_file, what_is_prepared_ahead_changes_nothing_of_the_file)
+{
+	static char one[1 << 20], other[1 << 20];
+	char text[32];
+
+	fill();
+	// The second time the texts are too many for what is prepared.
+	for (int round = 0; round < 2; round++) {
+		write_profile();
+		size_t size = read_file(one, sizeof(one));
+		profile_write_prepare();
+		profile_write_prepare();
+		write_profile();
+		cr_expect(eq(sz, read_file(other, sizeof(other)), size));
+		cr_expect(memcmp(one, other, size) == 0);
+		write_profile(); // once prepared, once used
+		cr_expect(eq(sz, read_file(other, sizeof(other)), size));
+		for (int i = 0; i < 1100; i++) {
+			snprintf(text, sizeof(text), "text %d", i);
+			strings_add(f.profile->strings, text);
+		}
+	}
+	profile_free(read_profile());
+}
+
 Test(profile_file, a_checkpoint_can_be_symbolized_after_reading)
 {
 	struct module *module;
