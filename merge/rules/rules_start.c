@@ -35,7 +35,8 @@ static uint64_t process_life(const struct profile *p)
 	return count ? sum / count : UINT64_MAX;
 }
 
-// " (142 of them basename, 60 cut)", which run most often; "" if that is not known.
+// " (142 of them basename, 60 cut)", which run most often, or " of basename" if they all are; "" if
+// that is not known.
 static void name_processes(const struct profile *p, char *text, size_t size)
 {
 	uint32_t texts = (uint32_t)strings_count(profile_strings(p)), all = 0;
@@ -48,19 +49,25 @@ static void name_processes(const struct profile *p, char *text, size_t size)
 		all += info->merged;
 	}
 	size_t length = 0;
-	for (int row = 0; counts && row < NAMES_MAX && length < size; row++) {
+	bool same = false;
+	for (int row = 0; counts && !same && row < NAMES_MAX && length < size; row++) {
 		uint32_t most = 0;
 		for (uint32_t id = 1; id <= texts; id++)
 			if (counts[id] > counts[most] || (!most && counts[id]))
 				most = id;
 		if (!most || (row && counts[most] < NAMED_SHARE * all))
 			break;
-		length += (size_t)snprintf(
-			text + length, size - length, row ? ", %s %.60s" : " (%s of them %.60s",
-			format_count(counts[most]).text, profile_string(p, most));
+		same = counts[most] == all;
+		if (same)
+			snprintf(text, size, " of %.60s", profile_string(p, most));
+		else
+			length += (size_t)snprintf(text + length, size - length,
+			                           row ? ", %s %.60s" : " (%s of them %.60s",
+			                           format_count(counts[most]).text,
+			                           profile_string(p, most));
 		counts[most] = 0;
 	}
-	if (*text && length + 1 < size)
+	if (length && length + 1 < size)
 		snprintf(text + length, size - length, ")");
 }
 
@@ -262,7 +269,7 @@ const struct rule rules_start[] = {
 	  .why = "Starting a program takes a millisecond and more, whatever it does then.",
 	  .advice = "Do the work within the program (a library, a function of the language; in "
 	            "shell scripts read, ${name#pattern}, or one awk for all lines), or give one "
-	            "process many pieces of work.",
+	            "process many pieces of work (xargs, find -exec ... {} +).",
 	  .source = "our choice",
 	  .measure = measure_processes,
 	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP", "IO-OPEN", "IO-TINY",

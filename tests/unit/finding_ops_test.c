@@ -589,6 +589,15 @@ Test(finding_ops, short_processes_of_several_names)
 	cr_expect(strstr(finding->fact, "(25 of them basename, 15 dirname)"), "%s", finding->fact);
 }
 
+Test(finding_ops, short_processes_of_one_name)
+{
+	start_processes(40, 0, 20);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-SPAWN");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "40 processes of basename, which"), "%s", finding->fact);
+}
+
 // Children that work are no waste: what is left for starting them is what else they take.
 Test(finding_ops, processes_that_work_are_waited_for_with_reason)
 {
