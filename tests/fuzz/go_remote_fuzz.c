@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Another process's memory may be anything: the input is all of it, again and again, so that most
-// pointers lead somewhere. Its first bytes say where the fields of a g are, and which byte changes
-// after how many reads, as the process goes on while it is read.
+// pointers lead somewhere. Its first bytes say where the fields of a g are, and after how many
+// reads which byte changes, as the process goes on while it is read, or all is gone, as it ends.
 //
 // A list of 1,000 goroutines takes a hundred times as long as a short one, and differs little from
 // it: lists are shortened, but for those of one input in LONG_EVERY, which its hash draws. Were
@@ -24,7 +24,8 @@ struct process {
 	size_t size; // the bytes of the input, which come again
 	uint8_t reads_left;
 	size_t changes_at;
-	uint8_t change;
+	uint8_t change; // 0: it ends
+	bool ended;
 };
 
 static void read_memory(void *context, struct go_read *reads, size_t count)
@@ -34,13 +35,15 @@ static void read_memory(void *context, struct go_read *reads, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		if (reads[i].size > READ_MAX)
 			abort();
-		reads[i].done = reads[i].address < UINT64_C(1) << 40;
+		reads[i].done = !process->ended && reads[i].address < UINT64_C(1) << 40;
 		if (reads[i].done)
 			memcpy(reads[i].to, process->memory + reads[i].address % process->size,
 			       reads[i].size);
 	}
-	if (process->reads_left && !--process->reads_left)
+	if (process->reads_left && !--process->reads_left) {
 		process->memory[process->changes_at] ^= process->change;
+		process->ended = !process->change;
+	}
 }
 
 static void shorten(struct process *process, uint64_t length_at)
