@@ -163,12 +163,10 @@ static bool waits_are_known(const struct evidence *e, struct finding *finding)
 	return false;
 }
 
-// Of N threads that hold a lock in turns each, the one whose end the run waits for, too, holds it
-// for one turn of N, in which that one waits for nobody: that is time of the same line.
-static uint64_t with_own_turns(const struct evidence *e, const struct wait_row *row, uint64_t ns)
+// How much of the wall time is at the line of ROW's holder.
+static uint64_t line_ns_of(const struct evidence *e, const struct wait_row *row)
 {
 	const struct activities *a = e->activities;
-	uint32_t threads = row->waiter.threads;
 	uint64_t line_ns = 0;
 
 	for (size_t i = 0; i < a->time_count; i++) {
@@ -178,6 +176,16 @@ static uint64_t with_own_turns(const struct evidence *e, const struct wait_row *
 		    (int)a->places[time->place].line == row->holder.line)
 			line_ns += evidence_sum(time->critical_ns, ~(1u << METRIC_OFF_RUNNABLE));
 	}
+	return line_ns;
+}
+
+// Of N threads that hold a lock in turns each, the one whose end the run waits for, too, holds it
+// for one turn of N, in which that one waits for nobody: that is time of the same line.
+static uint64_t with_own_turns(const struct evidence *e, const struct wait_row *row, uint64_t ns)
+{
+	uint32_t threads = row->waiter.threads;
+	uint64_t line_ns = line_ns_of(e, row);
+
 	if (threads < 2 || row->holder.threads < 2 || !e->wall.ranks)
 		return ns;
 	uint64_t most = ns + ns / (threads - 1);
@@ -270,6 +278,29 @@ static uint64_t all_held_ns(const struct wait_rows *waits, const struct wait_row
 	return sum;
 }
 
+// Who takes an unfair lock again at once has it until it ends, and if the run waits for its end, as
+// for any child that ends, it waits for nobody: the lock is on no way to what the run waited for.
+// Others waited for it all the same, each for its part of the time at least; where that and the
+// time of the holder's line are more than the run they were at once for the rest.
+static uint64_t beside_ns(const struct evidence *e, const struct wait_rows *waits,
+                          const struct wait_row *row, uint64_t run_ns)
+{
+	uint64_t waited = 0, line_ns;
+	uint32_t threads = 1;
+
+	if (!is_lock(row) || !e->wall.ranks)
+		return 0;
+	for (size_t i = 0; i < waits->count; i++) {
+		const struct wait_row *other = &waits->rows[i];
+		if (!is_lock(other) || !same_holder(row, other))
+			continue;
+		waited += other->ns;
+		threads = other->waiter.threads > threads ? other->waiter.threads : threads;
+	}
+	line_ns = line_ns_of(e, row);
+	return line_ns + waited / threads > run_ns ? line_ns + waited / threads - run_ns : 0;
+}
+
 // What the holder waits in, at its line, says what to move out of the critical section.
 static void advise_on_wait(const struct evidence *e, const struct wait_row *row,
                            struct finding *finding)
@@ -306,6 +337,7 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	const struct wait_rows *waits = e->waits;
 	uint64_t run_ns = e->wall.ranks ? evidence_run_ns(e) : e->wall.all_ns, ns = 0;
 	const struct wait_row *most = NULL;
+	bool most_beside = false;
 
 	(void)rule;
 	if (!waits_are_known(e, finding))
@@ -316,9 +348,13 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 		    is_within_lock(waits, row))
 			continue;
 		uint64_t sum = all_held_ns(waits, row);
+		uint64_t beside = beside_ns(e, waits, row, run_ns);
+		bool is_beside = beside > sum;
+		sum = is_beside ? beside : sum;
 		if (sum > ns) {
 			ns = sum;
 			most = row;
+			most_beside = is_beside;
 		}
 	}
 	if (!most)
@@ -327,7 +363,9 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	finding->share = share_of(ns, run_ns);
 	finding->share = finding->share > 1 ? 1 : finding->share;
 	finding->value = 100 * finding->share;
-	uint64_t priced = with_own_turns(e, most, ns < run_ns ? ns : run_ns);
+	uint64_t priced = ns < run_ns ? ns : run_ns;
+	if (!most_beside)
+		priced = with_own_turns(e, most, priced);
 	// What it made the run wait for CPUs goes with it.
 	priced += evidence_place_queue_ns(e, most->holder.function, most->holder.file, priced);
 	finding->saving_ns = priced < e->wall.all_ns ? priced : e->wall.all_ns;

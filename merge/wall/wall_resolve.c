@@ -550,16 +550,21 @@ static bool has_run(const struct wall *w, struct history *h)
 	return false;
 }
 
-// What a thread waited for is told by itself, once it runs again, for which it may lack a CPU.
+// What a thread waited for is told by itself, once it runs again, for which it may lack a CPU. A
+// child may be in its first wait: whether it tells of any is not known before that is over.
 static bool may_be_told(const struct wall *w, struct history *h, uint64_t to_ns, enum metric cause)
 {
 	uint64_t age = w->now_ns - min_ns(to_ns, w->now_ns);
-	const struct process *p = wall_find_process(w, h->process);
+	struct process *p = wall_find_process(w, h->process);
 
 	if (age < LAG_NS)
 		return true;
-	return p && p->tells_waits && cause == METRIC_OFF_LOCK && !h->ended && age < PATIENCE_NS &&
-	       !has_run(w, h);
+	if (!p || cause != METRIC_OFF_LOCK || (p->mute && !p->tells_waits))
+		return false;
+	if (!h->ended && age < PATIENCE_NS && !has_run(w, h))
+		return true;
+	p->mute = true;
+	return false;
 }
 
 // The process of H ended in its wait RAW, which was told of no more: nobody ended it.

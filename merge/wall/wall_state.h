@@ -225,6 +225,7 @@ struct process {
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has reported one */
+	bool mute;             /* it has not reported one that was over */
 	bool runs_in_waits;    /* its threads spent part of one on a CPU */
 	uint64_t signalled_ns; /* when it was sent a signal last */
 	/* Processes that were seen to wait on what this one has the other end of. */

@@ -473,6 +473,24 @@ Test(finding_cpu, one_holds_what_the_run_waits_for)
 	cr_expect_null(finding_of(own_work, "CPU-HOLDER"));
 }
 
+// The run waits for the end of a thread that has the lock for as long as it lives, and so for none
+// of those that wait for it.
+Test(finding_cpu, a_lock_is_held_beside_what_the_run_waits_for)
+{
+	serves = true;
+	cleanup(findings) struct findings *found = hold(HELD_JOIN, 1900);
+	const struct finding *finding = finding_of(found, "CPU-HOLDER");
+
+	cr_assert(finding != NULL);
+	cr_expect_float_eq(finding->value, 100 * (1900 + 1800 - 3000) / 3000., 1);
+	cr_expect_float_eq((double)finding->saving_ns / MS, 700, 30);
+	cr_expect(strstr(finding->fact, "flush_log (a.c:18), which holds a mutex while 2 threads "
+	                                "wait for it at a.c:50"),
+	          "%s", finding->fact);
+	cleanup(findings) struct findings *shorter = hold(HELD_JOIN, 1200);
+	cr_expect_null(finding_of(shorter, "CPU-HOLDER"));
+}
+
 // What the holder waits for itself is why all others wait.
 Test(finding_cpu, what_a_lock_is_held_over_is_the_holders)
 {

@@ -624,6 +624,30 @@ static void tell_wait_for_2(uint64_t from_ns, uint64_t to_ns)
 	                                     .shares = &by });
 }
 
+// A child tells of its first wait when that is over, which it spent in several parts.
+Test(wall, the_first_wait_of_a_process_is_told_late)
+{
+	two_run();
+	uint64_t begin = now, since = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 300; ms++) {
+		now += MS;
+		tick(2, 2, false);
+		if (ms % 10 != 9)
+			continue;
+		change(1, since, THREAD_BLOCKED, THREAD_RUNS);
+		change(1, now, THREAD_RUNS, ms == 299 ? THREAD_RUNS : THREAD_BLOCKED);
+		since = now;
+	}
+	tell_wait_for_2(begin, now);
+	now += 100 * MS;
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	cr_expect(
+		epsilon_eq(dbl, (double)(coverage.known_ns - coverage.guessed_ns) / MS, 300, 0.1));
+	wall_free(wall);
+}
+
 // Thread 1 is woken each 2 ms and finds the lock taken again, by the same thread; it tells of its
 // wait once it has got it.
 Test(wall, who_is_woken_in_vain_waits_on)
