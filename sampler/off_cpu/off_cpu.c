@@ -325,6 +325,17 @@ static bool is_in_call(const struct off_cpu_state *s)
 	return s->out && s->call_ns && s->call_ns <= s->since_ns && s->call != METRIC_OFF_OTHER;
 }
 
+/* Where switches are estimates: most of the wait that ends at END_NS was in a call for a child that
+   is over by now, as the wait is reported after the call. */
+static bool was_in_call(const struct off_cpu *o, const struct off_cpu_state *s, uint64_t end_ns)
+{
+	if (!o->options.estimated || !s->out || s->called != METRIC_OFF_CHILD || !s->call_ns)
+		return false;
+	uint64_t from_ns = s->call_ns > s->since_ns ? s->call_ns : s->since_ns;
+	uint64_t to_ns = s->returned_ns ? min_ns(s->returned_ns, end_ns) : end_ns;
+	return to_ns > from_ns && 2 * (to_ns - from_ns) > end_ns - s->since_ns;
+}
+
 /* Its thread has reported the wait that is under way. */
 static bool is_reported(const struct off_cpu_state *s)
 {
@@ -503,6 +514,8 @@ static enum metric end_interval(struct off_cpu *o, struct thread *thread, uint64
 	}
 	if (interval.cause == METRIC_OFF_OTHER && is_in_call(s))
 		interval.cause = s->call;
+	if (interval.cause == METRIC_OFF_OTHER && !is_reported(s) && was_in_call(o, s, end_ns))
+		s->reported = s->called;
 	if (interval.cause == METRIC_OFF_OTHER && is_reported(s))
 		interval.cause = s->reported;
 	if (s->out && s->preempted) {
@@ -702,6 +715,7 @@ void off_cpu_call(struct off_cpu *o, struct thread *thread, enum metric cause,
 	(void)o;
 	s->call = s->called = cause;
 	s->call_ns = time_ns;
+	s->returned_ns = 0;
 	s->call_frames[0] = frames[0];
 	s->call_frames[1] = frames[1];
 }
@@ -711,6 +725,7 @@ void off_cpu_returned(struct off_cpu *o, struct thread *thread, uint64_t begin_n
 	struct off_cpu_state *s = &thread->off_cpu;
 
 	s->call = METRIC_OFF_OTHER;
+	s->returned_ns = end_ns;
 	// Who estimates lays waits for children where they were.
 	if (!o->options.estimated || s->called == METRIC_OFF_CHILD)
 		return;

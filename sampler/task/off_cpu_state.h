@@ -52,6 +52,7 @@ struct off_cpu_state {
 	/* The last such call, and its caller; CALLED is what it waited for. */
 	struct frame call_frames[2];
 	enum metric called;
+	uint64_t returned_ns; /* it was over; 0: it is not */
 	/* Where switches are estimates: the time in such calls that no wait has been put down to,
 	   and when the last one returned. */
 	uint64_t called_ns, called_until_ns;

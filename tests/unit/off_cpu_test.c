@@ -152,6 +152,29 @@ Test(off_cpu, of_an_estimated_wait_as_much_is_in_calls_as_there_was_time_in_them
 	cr_expect(eq(u64, handed_to(0xf), 12 * MS));
 }
 
+// A look may date the beginning of a wait a little before the call, and the wait is reported when
+// the call is over.
+Test(off_cpu, an_estimated_wait_is_in_the_call_for_a_child_that_it_overlaps_with)
+{
+	const struct frame frames[2] = { { 0xf, 1, FRAME_EXACT }, { 0xa, 1, FRAME_RETURN } };
+
+	start(false);
+	open_with((struct off_cpu_options){ .estimated = true });
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	out(9 * MS);
+	off_cpu_call(o, &thread, METRIC_OFF_CHILD, frames, 10 * MS);
+	off_cpu_returned(o, &thread, 10 * MS, 18 * MS);
+	in(18 * MS);
+	out(30 * MS);
+	off_cpu_call(o, &thread, METRIC_OFF_CHILD, frames, 38 * MS);
+	off_cpu_returned(o, &thread, 38 * MS, 40 * MS);
+	in(40 * MS);
+	finish(0, 41 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_CHILD], 9 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 10 * MS));
+}
+
 // What is in such a call is known, so that it stands for nothing that is not.
 Test(off_cpu, a_look_into_a_reported_call_takes_no_unknown_time)
 {
