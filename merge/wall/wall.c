@@ -217,6 +217,7 @@ static void forget_thread(struct wall *w, struct history *h)
 	if (known)
 		known->history = NULL;
 	w->folds -= h->folds.count;
+	wall_place_edges(w, h);
 	history_fini(h);
 	free(h);
 }
@@ -690,6 +691,7 @@ void wall_finish(struct wall *w, uint64_t now_ns)
 		struct history *h = w->active[i];
 		wall_fold(w, h, UINT64_MAX);
 		wall_settle_rest(w, h);
+		wall_place_edges(w, h);
 	}
 	if (!w->root)
 		return;

@@ -6,8 +6,9 @@
 
 #include <math.h>
 
-#define EDGES_MAX  32768
-#define SURE_SHARE 0.1 // of the time of an edge, at one place for certain
+#define EDGES_MAX   32768
+#define SURE_SHARE  0.1 // of the time of an edge, at one place for certain
+#define USUAL_SHARE 0.8 // of a thread's waits for the same, at one place
 // Edges.
 
 static struct edge_slot *edge_slot(struct wall *w, const struct wall_edge *key)
@@ -185,7 +186,7 @@ static void tell_wait(const struct wall *w, const struct edge_slot *slot, uint64
 }
 
 // Returns the edge's number; 0 if there are too many.
-uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct raw *raw,
+uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *raw,
                          struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
                          uint32_t holder, bool guessed)
 {
@@ -216,6 +217,7 @@ uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct r
 
 	if (!slot)
 		return 0;
+	h->placeless |= !slot->edge.waiter_node;
 	slot->edge.guessed &= guessed;
 	// A part of a wait is no other one.
 	bool first = raw->ran ? from_ns <= times->from_ns || from_ns == raw->from_ns : !raw->ready;
@@ -278,6 +280,33 @@ uint32_t wall_count_spin(struct wall *w, struct history *h, uint32_t node, const
 	if (v->samples.count)
 		add_edge_place(w, slot, deque_last(&v->samples, struct place)->node, (double)ns);
 	return edge;
+}
+
+// Where H was for most of the time that it waited for CAUSE; 0: in several places, or none is
+// known.
+static uint32_t usual_place(const struct history *h, enum metric cause)
+{
+	const struct loose *most = NULL;
+	double all = 0;
+
+	for (size_t i = 0; i < LOOSE_MAX; i++) {
+		const struct loose *l = &h->loose[i];
+		if (l->state != THREAD_BLOCKED || l->metric != cause)
+			continue;
+		all += l->ns;
+		most = most && most->ns >= l->ns ? most : l;
+	}
+	return most && most->ns >= USUAL_SHARE * all ? most->node : 0;
+}
+
+void wall_place_edges(struct wall *w, const struct history *h)
+{
+	for (size_t i = 0; h->placeless && i < w->edge_count; i++) {
+		struct wall_edge *e = &w->edges[i].edge;
+		if (e->waiter == h->number && !e->waiter_node && e->kind != WALL_GIL &&
+		    e->kind != WALL_SPIN)
+			e->waiter_node = usual_place(h, e->cause);
+	}
 }
 
 void wall_uncount_spins(struct wall *w, struct history *h, uint64_t from_ns, uint64_t to_ns)

@@ -184,7 +184,8 @@ struct history {
 	uint32_t spun_on;   /* the same: see struct place */
 	uint64_t spin_ns;   /* of its last samples in a row by that edge */
 	bool ended;
-	bool over; /* nobody waits for it any more: to be forgotten */
+	bool over;      /* nobody waits for it any more: to be forgotten */
+	bool placeless; /* an edge of it has no place where it waited */
 	uint64_t ended_ns;
 	uint64_t resolved_ns, folded_ns;
 	uint64_t ran_from_ns; /* of wall_resolve.c: when a time began in which it ran for long */
@@ -419,13 +420,17 @@ uint32_t wall_node_of_wait(const struct history *h, const struct raw *raw);
 /* H waited for HOLDER (0: unknown) in the part FROM_NS to TO_NS of RAW. TIMES: what was reported of
    that; NULL: nothing. GUESSED: it is not known that it was HOLDER. Returns the edge's number; 0 if
    there are too many. */
-uint32_t wall_count_edge(struct wall *w, const struct history *h, const struct raw *raw,
+uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *raw,
                          struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
                          uint32_t holder, bool guessed);
 
 /* H spun from FROM_NS to TO_NS in a wait of which it is known who was waited for: what its samples
    made of that does not count. */
 void wall_uncount_spins(struct wall *w, struct history *h, uint64_t from_ns, uint64_t to_ns);
+
+/* Edges of H without a place get the one where it waited for the same at other times, if that is
+   most of them. */
+void wall_place_edges(struct wall *w, const struct history *h);
 
 /* H, at NODE, spun for NS more until V had done something. Returns the edge's number; 0 if there
    are too many. */

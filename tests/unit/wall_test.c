@@ -624,6 +624,39 @@ static void tell_wait_for_2(uint64_t from_ns, uint64_t to_ns)
 	                                     .shares = &by });
 }
 
+// Of many short waits one stack stands for all, and none is that of one of them.
+Test(wall, waits_whose_stacks_were_not_taken_are_where_their_thread_mostly_waits)
+{
+	size_t edges;
+
+	two_run();
+	for (int round = 0; round < 10; round++) {
+		uint64_t begin = now;
+		change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+		for (int ms = 0; ms < 5; ms++) {
+			now += MS;
+			tick(2, 2, false);
+		}
+		change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+		tell_wait_for_2(begin, now);
+		now += MS;
+		tick(1, 1, false);
+		change(1, now - MS, THREAD_RUNS, THREAD_RUNS);
+	}
+	wall_stack(wall, &(struct wall_stack){ .thread = 1,
+	                                       .node = 7,
+	                                       .metric = METRIC_OFF_LOCK,
+	                                       .time_ns = NS_PER_SEC,
+	                                       .duration_ns = 60 * MS,
+	                                       .weight_ns = 50 * MS });
+	wall_finish(wall, now);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	cr_assert(eq(sz, edges, 1));
+	cr_expect(eq(u32, e->waiter_node, 7));
+	cr_expect(eq(u64, e->count, 10));
+	wall_free(wall);
+}
+
 // A child tells of its first wait when that is over, which it spent in several parts.
 Test(wall, the_first_wait_of_a_process_is_told_late)
 {
