@@ -13,13 +13,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUSY_SHARE  0.5 /* of the time of one CPU: then a program computes */
-#define PART_SHARE  0.1 /* of the busiest thread's CPU time: less is no worker */
-#define TOGETHER    0.1 /* of the busiest thread's life: so far apart its likes begin */
-#define FEW_SAMPLES 100
-#define HELD_SHARE  0.2  /* of the time that was waited for a lock */
-#define QUEUE_SHARE 0.1  /* of what was waited for others: more time without a CPU may be why */
-#define UNEVEN      1.25 /* times the CPU time of another */
+#define FAULTS_SHARE 0.4 /* of kernel time, in page faults: so much is worth a word */
+#define BUSY_SHARE   0.5 /* of the time of one CPU: then a program computes */
+#define PART_SHARE   0.1 /* of the busiest thread's CPU time: less is no worker */
+#define TOGETHER     0.1 /* of the busiest thread's life: so far apart its likes begin */
+#define FEW_SAMPLES  100
+#define HELD_SHARE   0.2  /* of the time that was waited for a lock */
+#define QUEUE_SHARE  0.1  /* of what was waited for others: more time without a CPU may be why */
+#define UNEVEN       1.25 /* times the CPU time of another */
 
 static double busy_cpus(const struct evidence *e)
 {
@@ -79,6 +80,32 @@ static bool is_in_kernel(const struct evidence *e, const struct row *row)
 	return false;
 }
 
+// What to do where much of the kernel's time goes to no system call of the program's; else NULL.
+static const char *advice_on_faults(const struct evidence *e, const struct rule *rule)
+{
+	uint64_t all = 0, faults = 0, mapped = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		uint64_t ns = time->ns[METRIC_ON_CPU];
+		if (!(time->doing & rule->doing) || time->doing & rule->not_doing)
+			continue;
+		all += ns;
+		faults += time->doing & ACTIVITY(FAULT) ? ns : 0;
+		mapped += time->doing & ACTIVITY(MAPPED) ? ns : 0;
+	}
+	if (share_of(faults, all) < FAULTS_SHARE)
+		return NULL;
+	if (2 * mapped >= faults)
+		return "Much of this is page faults of a mapped file: map it once and keep the "
+		       "mapping instead of mapping it anew for each use; map all pages with one "
+		       "call (MAP_POPULATE, or madvise(2) with MADV_POPULATE_READ); or read what "
+		       "is used once with read(2) or pread(2) into a buffer that is kept.";
+	return "Much of this is page faults, which map memory at its first use: reuse buffers "
+	       "instead of allocating them anew, and use huge pages (madvise(2) with "
+	       "MADV_HUGEPAGE) for large ones.";
+}
+
 // What is asked of the kernel, by the C library's function, says what to do instead.
 static enum measured measure_sys(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
@@ -120,7 +147,10 @@ static enum measured measure_sys(const struct evidence *e, const struct rule *ru
 	};
 	enum measured measured = measure_doing(e, rule, finding);
 	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+	const char *faults = measured == MEASURED ? advice_on_faults(e, rule) : NULL;
 
+	if (faults)
+		finding_advise(finding, "%s", faults);
 	while (callee && *callee == '_')
 		callee++;
 	for (size_t i = 0; callee && i < sizeof(table) / sizeof(table[0]); i++)

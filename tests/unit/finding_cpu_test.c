@@ -1349,3 +1349,30 @@ Test(finding_cpu, backtracking_is_blamed_where_matches_take_long)
 		cr_expect(table[i].backtracks || !strstr(finding->advice, "(\\w+"), "row %zu", i);
 	}
 }
+
+// Whoever faults calls nothing of the kernel's.
+Test(finding_cpu, kernel_time_for_page_faults_is_no_matter_of_system_calls)
+{
+	static const struct {
+		const char *stack, *advice;
+	} table[] = {
+		{ "find a.c:8 > exc_page_fault@kernel > filemap_map_pages@kernel",
+		  "page faults of a mapped file: map it once" },
+		{ "find a.c:8 > exc_page_fault@kernel > do_fault@kernel", "reuse buffers" },
+		{ "find a.c:8 > write@libc > do_syscall_64@kernel", "fewer and larger" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 300, table[i].stack);
+		add(&f, 1, METRIC_ON_CPU, 300, "find a.c:9 > munmap@libc > unmap_vmas@kernel");
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *found = look(NULL);
+		const struct finding *finding = finding_of(found, "CPU-SYS");
+		cr_assert(finding != NULL, "row %zu", i);
+		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "row %zu: %s", i,
+		          finding->advice);
+	}
+}
