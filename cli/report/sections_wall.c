@@ -261,21 +261,39 @@ static void put_place(const struct wait_side *side, struct section_cell *cell)
 	cell->place.line = side->line;
 }
 
-// "render", "deflate in nginx": where no code is the user's own, the program is what they know.
-static const char *function_words(struct report *r, const struct wait_side *side)
+// Of several programs, as bash and sort; else their name is the command's.
+static bool are_several(const struct wait_rows *waits)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < 2 * waits->count; i++) {
+		const struct wait_row *row = &waits->rows[i / 2];
+		const char *process = i % 2 ? row->holder.process : row->waiter.process;
+		if (first && process && strcmp(first, process) != 0)
+			return true;
+		first = first ? first : process;
+	}
+	return false;
+}
+
+// "render", "deflate in nginx": where no code is the user's own, the program is what they know. The
+// context is there if there are several.
+static const char *function_words(const struct section *s, const struct wait_side *side)
 {
 	const char *name = side->function ? side->function : side->thread;
 
-	if (is_for_program(r) || side->own || !name || !side->process ||
+	if (is_for_program(s->report) || side->own || !name || !side->process ||
 	    strcmp(name, side->process) == 0)
 		return name;
-	return report_say(r, "%s in %s", name, side->process);
+	if (side->nameless)
+		return side->process;
+	return s->context ? report_say(s->report, "%s in %s", name, side->process) : name;
 }
 
 static void make_waiter(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct wait_row *row = data;
-	const char *name = function_words(s->report, &row->waiter);
+	const char *name = function_words(s, &row->waiter);
 
 	cell->text = row->waiter.threads > 1 && name && !is_for_program(s->report)
 	                     ? report_say(s->report, "%s, %u threads", name, row->waiter.threads)
@@ -291,7 +309,12 @@ static void make_waiter_place(const struct section *s, const void *data, struct 
 static void make_holder(const struct section *s, const void *data, struct section_cell *cell)
 {
 	const struct wait_row *row = data;
-	cell->text = function_words(s->report, &row->holder);
+	const struct wait_side *holder = &row->holder;
+	bool ended = row->cause == METRIC_OFF_CHILD && !holder->own && holder->process;
+
+	// What ends a wait for a child is the end of all of it, whatever it did most.
+	cell->text =
+		ended && !is_for_program(s->report) ? holder->process : function_words(s, holder);
 }
 
 static void make_holder_place(const struct section *s, const void *data, struct section_cell *cell)
@@ -332,7 +355,7 @@ static const struct section_column wait_columns[] = {
 	{ "waits", .heading = "waits", .type = CELL_COUNT, .at = { 4, 5, 4, 4 },
 	  FIELD(struct wait_row, count) },
 	{ "median_ns", .heading = "median", .type = CELL_NS, .form = FORM_OWN, .at = { 5, 6, 5, 5 },
-	  .width_min = WIDE, FIELD(struct wait_row, median_ns) },
+	  .width_min = WIDEST, FIELD(struct wait_row, median_ns) },
 	{ "longest_ns", .heading = "longest", .type = CELL_NS, .form = FORM_OWN,
 	  .at = { 6, 7, 6, 6 }, FIELD(struct wait_row, longest_ns) },
 	{ "waiter", .heading = "waiter", .type = CELL_TEXT, .at = { 7, 8, 7, 7 },
@@ -452,6 +475,7 @@ struct section *section_waits(struct report *r, struct error *err)
 		                   of_all ? "of the whole run" : "");
 	s->all = s->unit_ns = waits->ns;
 	SECTION_COLUMNS(s, wait_columns);
+	s->context = are_several(waits) ? s : NULL;
 	if (put_wait_rows(r, s, waits, err) < 0)
 		return NULL;
 	s->shown = waits->count || !page;

@@ -99,6 +99,7 @@ static void fill_foreign(const struct profile *p, uint32_t node, struct wait_sid
 	const struct module *module = l ? profile_module(p, l->module) : NULL;
 
 	side->function = place ? profile_string(p, place->function) : NULL;
+	side->nameless = !side->function;
 	if (!side->function)
 		side->function = module ? path_base(module->path) : NULL;
 	side->file = place ? profile_string(p, place->file) : NULL;

@@ -31,6 +31,7 @@ struct wait_side {
 	const char *file;     /* NULL: not known */
 	int line;             /* 0: not known */
 	bool own;             /* that is code of the user's own */
+	bool nameless;        /* it is code without symbols: FUNCTION is its file's name */
 	const char *thread;   /* the name of one of them; NULL: nobody is known */
 	const char *process;  /* the same; NULL where all is one process */
 	uint32_t rank;        /* of who is waited for, if a launcher of the run has started it: its

@@ -209,6 +209,29 @@ Test(sections_wall, waits_in_code_of_others_name_the_process)
 	cr_expect(strstr(text, " | zread | ") != NULL, "%s", text);
 }
 
+// One program's name on each line is no news; code without symbols, and what a child did most
+// before it ended, are no names of what is waited for.
+Test(sections_wall, waits_name_no_more_than_tells_programs_apart)
+{
+	struct profile *p = convoy();
+	struct wait_row *row = &p->waits.rows[0];
+
+	row->waiter = (struct wait_side){ .function = "recv", .process = "python", .threads = 1 };
+	row->holder = (struct wait_side){ .function = "dumps", .process = "python", .threads = 1 };
+	const char *text = made_text(made_section(p, READER_TEXT, section_waits));
+	cr_expect(strstr(text, " | recv | ") && strstr(text, " | dumps | "), "%s", text);
+	row->waiter = (struct wait_side){
+		.function = "x86_64-gcc-12", .nameless = true, .process = "gcc", .threads = 1
+	};
+	row->holder = (struct wait_side){ .function = "walk", .process = "cc1", .threads = 1 };
+	text = made_text(made_section(p, READER_TEXT, section_waits));
+	cr_expect(strstr(text, " | gcc | ") && strstr(text, " | walk in cc1 | "), "%s", text);
+	row->kind = 0;
+	row->cause = METRIC_OFF_CHILD;
+	text = made_text(made_section(p, READER_TEXT, section_waits));
+	cr_expect(strstr(text, " | cc1 | ") != NULL, "%s", text);
+}
+
 Test(sections_wall, what_cannot_be_known_is_said_with_its_reason)
 {
 	struct profile *p = fake_profile();
