@@ -452,7 +452,11 @@ Test(text_verdict, the_price_of_a_finding_is_what_a_change_at_its_place_saves)
 	finding->saving_low_ns = 45 * NS_PER_SEC;
 	expect_verdict(profile, ". A change there saves at most 98 % of wall time.");
 	finding->saving_high_ns = 50 * NS_PER_SEC;
-	expect_no_words(profile, "A change there"); // all of it is no news
+	expect_verdict(profile, ". A change there saves 90 % of wall time or more.");
+	finding->saving_low_ns = 50 * NS_PER_SEC;
+	expect_verdict(profile, ". A change there saves nearly all of wall time.");
+	finding->saving_low_ns = 0;
+	expect_no_words(profile, "A change there"); // at most all of it is no news
 	finding->saving_high_ns = 49 * NS_PER_SEC;
 	finding->saving_low_ns = 0; // it is up to how far the work can be divided
 	expect_verdict(profile, ". A change there saves at most 98 % of wall time.");
