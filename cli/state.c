@@ -83,9 +83,17 @@ int state_path(char *buffer, size_t size, struct error *err)
 	return path_of(LAST_RUN, buffer, size, err);
 }
 
-// Makes every missing directory above PATH, for the user alone.
+// Makes every missing directory above PATH, for the user alone. Mostly all are there.
 static int make_parents(char *path, struct error *err)
 {
+	char *last = strrchr(path, '/');
+	struct stat status;
+
+	*last = '\0';
+	bool exists = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	*last = '/';
+	if (exists)
+		return 0;
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		int failed = mkdir(path, 0700) < 0 && errno != EEXIST;

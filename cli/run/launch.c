@@ -36,8 +36,8 @@ __attribute__((noreturn)) static void run_child(const int gate[2], const int exe
 	job_join(job);
 	// Our copy of the writing end would keep the gate open after the parent's death.
 	close(gate[1]);
+	recording_export(recording); // while the parent gets ready
 	wait_for_gate(gate[0]);
-	recording_export(recording);
 	job_restore(job);
 	execvp(argv[0], argv);
 	int reason = errno;
