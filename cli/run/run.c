@@ -23,6 +23,7 @@
 #include "cli/text/text.h"
 #include "merge/profile/profile.h"
 #include "merge/record/recording.h"
+#include "merge/record/surroundings.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -272,6 +273,13 @@ static int watch_target(struct running *r, struct error *err)
 	return recording_finish(r->recording, err);
 }
 
+// While the last records are taken.
+static void prepare_end(void)
+{
+	profile_write_prepare();
+	surroundings_prepare();
+}
+
 // Launches the target and records it until it has ended. -1 with the exit status for it in *STATUS.
 static int run_target(struct running *r, int *status, struct error *err)
 {
@@ -293,7 +301,7 @@ static int run_target(struct running *r, int *status, struct error *err)
 	recording_start(r->recording, &run);
 	if (launch_release(&r->launch, argv[0], status, err) < 0 ||
 	    collect_until_exit(r->recording, &r->job, &r->launch,
-	                       r->path[0] ? profile_write_prepare : NULL, err) < 0)
+	                       r->path[0] ? prepare_end : surroundings_prepare, err) < 0)
 		return -1;
 	return recording_finish(r->recording, err);
 }

@@ -217,21 +217,26 @@ static void put_flags(FILE *out, FILE *info)
 	free(line);
 }
 
-// Whoever reads it has the kernel write a kilobyte for each CPU, and ask each how fast it is: once
-// is enough for all that is looked for. *TEXT is to be freed after the file that is returned.
-static FILE *open_copy(const char *path, char **text)
-{
-	cleanup_fclose FILE *file = fopen(path, "re");
-	size_t size = 0;
-	ssize_t length = file ? getdelim(text, &size, '\0', file) : -1;
+// What does not depend on the run, read ahead. NULL: not yet. For one thread.
+static struct {
+	char *gpus, *cpuinfo, *system;
+} prepared;
 
-	return length > 0 ? fmemopen(*text, (size_t)length, "r") : NULL;
+// Whoever reads it has the kernel write a kilobyte for each CPU, and ask each how fast it is: once
+// is enough for all that is looked for. NULL if it cannot be read.
+static char *read_cpuinfo(void)
+{
+	cleanup_fclose FILE *file = fopen("/proc/cpuinfo", "re");
+	cleanup_free char *text = NULL;
+	size_t size = 0;
+
+	return file && getdelim(&text, &size, '\0', file) > 0 ? steal(text) : NULL;
 }
 
 static void put_cpu(FILE *out, const struct run *run)
 {
-	cleanup_free char *copy = NULL;
-	FILE *info = open_copy("/proc/cpuinfo", &copy);
+	cleanup_free char *copy = prepared.cpuinfo ? steal(prepared.cpuinfo) : read_cpuinfo();
+	FILE *info = copy && *copy ? fmemopen(copy, strlen(copy), "r") : NULL;
 	char text[256];
 
 	if (info && (find_value(info, "model name", text, sizeof(text)) ||
@@ -409,6 +414,41 @@ static void put_executable(FILE *out, char *const *argv, const char *directory)
 	put(out, "python", "executable", whole, real);
 }
 
+static char *rows_of(void (*put_rows)(FILE *out))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	put_rows(out);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void put_prepared(FILE *out, char **rows, void (*put_rows)(FILE *out))
+{
+	cleanup_free char *text = steal(*rows);
+
+	if (text)
+		fputs(text, out);
+	else
+		put_rows(out);
+}
+
+void surroundings_prepare(void)
+{
+	if (!prepared.gpus)
+		prepared.gpus = rows_of(put_gpus);
+	if (!prepared.cpuinfo)
+		prepared.cpuinfo = read_cpuinfo();
+	if (!prepared.system)
+		prepared.system = rows_of(put_system);
+}
+
 char *surroundings_text(char *const *argv, const struct modules *modules, const struct run *run)
 {
 	char *text = NULL;
@@ -420,9 +460,9 @@ char *surroundings_text(char *const *argv, const struct modules *modules, const 
 	put_executable(out, argv, run->directory);
 	if (modules)
 		versions_print(out, modules);
-	put_gpus(out);
+	put_prepared(out, &prepared.gpus, put_gpus);
 	put_cpu(out, run);
-	put_system(out);
+	put_prepared(out, &prepared.system, put_system);
 	put_variables(out);
 	if (fclose(out) == 0)
 		return text;

@@ -14,3 +14,7 @@ struct run;
  * milliseconds. To be freed; NULL if there is no memory.
  */
 char *surroundings_text(char *const *argv, const struct modules *modules, const struct run *run);
+
+/* Reads what the next of these takes from the machine alone, for a thread that has nothing else to
+   do before that. */
+void surroundings_prepare(void);
