@@ -107,12 +107,13 @@ static void fill_foreign(const struct profile *p, uint32_t node, struct wait_sid
 }
 
 // HOLDS: who is waited for; else who waits.
-static void fill_side(const struct profile *p, uint32_t slot, uint32_t node, bool several,
+static void fill_side(const struct own_places *owns, uint32_t slot, uint32_t node, bool several,
                       bool holds, struct wait_side *side)
 {
+	const struct profile *p = owns->profile;
 	const struct thread_info *thread = slot ? profile_thread(p, slot) : NULL;
 	const struct process_info *process = thread ? profile_process(p, thread->process) : NULL;
-	const struct place *own = node ? own_place_above(p, node) : NULL;
+	const struct place *own = node ? own_places_above(owns, node) : NULL;
 
 	*side = (struct wait_side){ .threads = thread != NULL };
 	if (thread)
@@ -401,8 +402,9 @@ static uint32_t *slots_of(const struct profile *p)
 
 // [slot - 1]. Short waits have no stack of their own, but many threads wait at one place. NULL if
 // there is no memory.
-static struct usual *usual_places(const struct profile *p)
+static struct usual *usual_places(const struct own_places *owns)
 {
+	const struct profile *p = owns->profile;
 	const struct cells *cells = profile_cells(p);
 	struct usual *usual = calloc(profile_threads(p)->thread_count + 1, sizeof(*usual));
 	cleanup_free struct at_place *at = calloc((size_t)cells->count + 1, sizeof(*at));
@@ -417,7 +419,7 @@ static struct usual *usual_places(const struct profile *p)
 		const struct cell *cell = &cells->cells[i];
 		const struct path_node *node = profile_node(p, cell->node);
 		const struct place *place =
-			cell->metric == METRIC_OFF_LOCK ? own_place_above(p, cell->node) : NULL;
+			cell->metric == METRIC_OFF_LOCK ? own_places_above(owns, cell->node) : NULL;
 		if (!place || !node->parent)
 			continue;
 		const struct location *l = profile_location(p, node->location);
@@ -722,7 +724,9 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 	cleanup_free struct slot *slots = calloc(most + 1, sizeof(*slots));
 	cleanup_free uint32_t *row_of = calloc(t->edge_count + 1, sizeof(*row_of));
 	bool several = profile_threads(p)->process_count > 1;
-	cleanup_free struct usual *usual = usual_places(p);
+	struct own_places owns = own_places_of(p);
+	cleanup_free struct usual *usual = usual_places(&owns);
+	cleanup_free const struct place **freed = owns.of;
 
 	if (rows)
 		rows->rows = calloc(most + 1, sizeof(*rows->rows));
@@ -739,8 +743,8 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 			continue;
 		uint32_t node = node_of_waiter(e, usual);
 		fill_resource(p, e, node, &row);
-		fill_side(p, e->waiter, node, several, false, &row.waiter);
-		fill_side(p, e->holder, e->holder_node, several, true, &row.holder);
+		fill_side(&owns, e->waiter, node, several, false, &row.waiter);
+		fill_side(&owns, e->holder, e->holder_node, several, true, &row.holder);
 		while (at < count && !same_row(&slots[at].row, &row))
 			at++;
 		row_of[i] = (uint32_t)at;
@@ -772,9 +776,10 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 }
 
 // CPU time of all threads in the function of SIDE.
-static uint64_t on_cpus(const struct profile *p, const struct part *part,
+static uint64_t on_cpus(const struct own_places *owns, const struct part *part,
                         const struct wait_side *side)
 {
+	const struct profile *p = owns->profile;
 	const struct cells *cells = profile_cells(p);
 	uint64_t ns = 0;
 
@@ -783,7 +788,7 @@ static uint64_t on_cpus(const struct profile *p, const struct part *part,
 		struct wait_side other;
 		if (cell->metric != METRIC_ON_CPU)
 			continue;
-		fill_side(p, 0, cell->node, false, false, &other);
+		fill_side(owns, 0, cell->node, false, false, &other);
 		if (same_function(side, &other))
 			ns += cells_between(cells, cell, part->bins.first_bin, part->bins.end_bin);
 	}
@@ -845,9 +850,10 @@ static void fit_alone(struct alone *alone, uint64_t one_ns)
 }
 
 // The most that a thread was alone which is never in the function of SIDE.
-static uint64_t alone_elsewhere(const struct profile *p, const struct alone *alone,
+static uint64_t alone_elsewhere(const struct own_places *owns, const struct alone *alone,
                                 const struct wait_side *side)
 {
+	const struct profile *p = owns->profile;
 	size_t threads = profile_threads(p)->thread_count;
 	cleanup_free bool *is_there = calloc(threads + 1, sizeof(*is_there));
 	cleanup_free uint64_t *ns = calloc(threads + 1, sizeof(*ns));
@@ -856,7 +862,7 @@ static uint64_t alone_elsewhere(const struct profile *p, const struct alone *alo
 	for (size_t i = 0; is_there && ns && i < alone->count; i++) {
 		uint32_t slot = slot_of(p, alone->places[i].node);
 		struct wait_side other;
-		fill_side(p, 0, alone->places[i].node, false, false, &other);
+		fill_side(owns, 0, alone->places[i].node, false, false, &other);
 		is_there[slot - 1] |= same_function(side, &other);
 		ns[slot - 1] += alone->places[i].ns;
 	}
@@ -868,9 +874,10 @@ static uint64_t alone_elsewhere(const struct profile *p, const struct alone *alo
 #define AT_SHARE 0.25 /* of the time of a process alone, at one place: less says little of it */
 
 // The place of the user's own where process NUMBER (a slot) was alone for longest.
-static void find_place_in_process(const struct profile *p, const struct alone *alone,
+static void find_place_in_process(const struct own_places *owns, const struct alone *alone,
                                   uint32_t number, struct parallel *parallel)
 {
+	const struct profile *p = owns->profile;
 	struct wait_side sides[16];
 	uint64_t ns[16] = { 0 };
 	size_t count = 0, best = 0;
@@ -880,9 +887,9 @@ static void find_place_in_process(const struct profile *p, const struct alone *a
 		uint32_t node = alone->places[i].node, slot = slot_of(p, node);
 		struct wait_side side;
 		size_t at = 0;
-		if (profile_thread(p, slot)->process != number || !own_place_above(p, node))
+		if (profile_thread(p, slot)->process != number || !own_places_above(owns, node))
 			continue;
-		fill_side(p, 0, node, false, false, &side);
+		fill_side(owns, 0, node, false, false, &side);
 		while (at < count && !same_function(&sides[at], &side))
 			at++;
 		if (at == sizeof(sides) / sizeof(sides[0]))
@@ -900,9 +907,10 @@ static void find_place_in_process(const struct profile *p, const struct alone *a
 }
 
 // A program that others started may be what they wait for, whatever it does.
-static void find_alone_process(const struct profile *p, const struct alone *alone,
+static void find_alone_process(const struct own_places *owns, const struct alone *alone,
                                struct parallel *parallel)
 {
+	const struct profile *p = owns->profile;
 	const struct threads *threads = profile_threads(p);
 	cleanup_free uint64_t *ns = calloc((size_t)threads->process_count + 1, sizeof(*ns));
 	uint32_t best = 0;
@@ -922,7 +930,7 @@ static void find_alone_process(const struct profile *p, const struct alone *alon
 		best = process;
 	}
 	if (best)
-		find_place_in_process(p, alone, best, parallel);
+		find_place_in_process(owns, alone, best, parallel);
 }
 
 // How many threads were on CPUs at once.
@@ -954,6 +962,7 @@ void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
                     struct parallel *parallel)
 {
 	const struct part part = part_of(p, from_ns, to_ns);
+	struct own_places owns = own_places_of(p);
 	struct wait_side sides[64];
 	uint64_t ns[64] = { 0 };
 	size_t count = 0, best = 0;
@@ -966,7 +975,7 @@ void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 	for (size_t i = 0; i < alone.count; i++) {
 		struct wait_side side;
 		size_t at = 0;
-		fill_side(p, 0, alone.places[i].node, false, false, &side);
+		fill_side(&owns, 0, alone.places[i].node, false, false, &side);
 		while (at < count && !same_function(&sides[at], &side))
 			at++;
 		if (at == sizeof(sides) / sizeof(sides[0]))
@@ -975,14 +984,15 @@ void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 			sides[count++] = side;
 		ns[at] += alone.places[i].ns;
 	}
-	find_alone_process(p, &alone, parallel);
+	find_alone_process(&owns, &alone, parallel);
 	for (size_t i = 0; i < count; i++)
 		best = ns[i] > ns[best] ? i : best;
 	if (count && ns[best]) {
 		parallel->alone = sides[best];
 		parallel->alone_ns = ns[best];
-		parallel->alone_all_ns = on_cpus(p, &part, &sides[best]);
-		parallel->alone_other_ns = alone_elsewhere(p, &alone, &sides[best]);
+		parallel->alone_all_ns = on_cpus(&owns, &part, &sides[best]);
+		parallel->alone_other_ns = alone_elsewhere(&owns, &alone, &sides[best]);
 	}
 	free(alone.places);
+	free(owns.of);
 }

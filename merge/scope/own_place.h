@@ -11,3 +11,14 @@ const struct place *own_place_at(const struct profile *p, const struct location 
 
 /* The same of the path that ends at NODE, from there outwards. */
 const struct place *own_place_above(const struct profile *p, uint32_t node);
+
+/*
+ * The same for many nodes of one tree, which does not change meanwhile: each node on their paths is
+ * looked at once. OF is the caller's to free; NULL if there is no memory, which only takes longer.
+ */
+struct own_places {
+	const struct profile *profile;
+	const struct place **of; /* [node - 1]; NULL: not known yet */
+};
+struct own_places own_places_of(const struct profile *p);
+const struct place *own_places_above(const struct own_places *places, uint32_t node);
