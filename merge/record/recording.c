@@ -73,6 +73,9 @@ enum agent_role {
 #define PRICE_NS_MAX      (2 * NS_PER_MS)   // of a thread, a fork or an exec
 #define SWITCH_NS_MAX     (50 * NS_PER_US)
 
+// The process's own at its end, and its parent's, who waits for it.
+#define SWITCHES_OF_PROCESS UINT64_C(2)
+
 // What of the agent works where it has not been from the start.
 #define LATE_OPS (1u << OP_TORCH | 1u << OP_BLAS | 1u << OP_LAPACK)
 
@@ -723,8 +726,14 @@ static void tell_prices(struct recording *r)
 	const struct prices prices = prices_measure(&request);
 	const uint64_t *price = prices.ns;
 	double samples = (double)run->target_cpu_ns * r->others_hz / (double)NS_PER_SEC;
+	// Its price has these already.
+	uint64_t priced =
+		price[PRICE_SPAWN] ? smaller(SWITCHES_OF_PROCESS * forks, r->switches) : 0;
+	uint64_t switches = r->switches - priced;
+	if (priced)
+		stacks = (uint64_t)((double)stacks * (double)switches / (double)r->switches);
 	run->kernel_ns = (uint64_t)(samples * (double)price[PRICE_SAMPLE]) +
-	                 threads * price[PRICE_THREAD] + r->switches * price[PRICE_SWITCH];
+	                 threads * price[PRICE_THREAD] + switches * price[PRICE_SWITCH];
 	if (price[PRICE_STACK] > price[PRICE_SWITCH])
 		run->kernel_ns += stacks * (price[PRICE_STACK] - price[PRICE_SWITCH]);
 	// Samples put all that a short process did before its first one where that was taken.
