@@ -57,7 +57,7 @@ struct sampler_options {
 
 #define SAMPLER_FREQUENCY_DEFAULT   999
 #define SAMPLER_STACK_BYTES_DEFAULT 32768
-#define SAMPLER_BUDGET_DEFAULT      5
+#define SAMPLER_BUDGET_DEFAULT      3
 
 struct sampler *sampler_new(const struct sampler_options *options, struct modules *modules,
                             const struct sampler_sink *sink, struct error *err);

@@ -51,7 +51,7 @@ complete -c bottleneck -n '__bottleneck_runs run' -l duration -x -d 'record no l
 complete -c bottleneck -n '__bottleneck_runs run' -l range -x -d 'record only while an op of this name is open'
 complete -c bottleneck -n '__bottleneck_runs run' -l names -d 'have Node, Java and PHP name the functions that they compile'
 complete -c bottleneck -n '__bottleneck_runs run' -l timeline-limit -x -d 'calls, waits and GPU activities to keep one by one (250000)'
-complete -c bottleneck -n '__bottleneck_runs run' -l budget -xa 'none' -d 'lower the sampling rate above this overhead, in percent, or none (5)'
+complete -c bottleneck -n '__bottleneck_runs run' -l budget -xa 'none' -d 'lower the sampling rate above this overhead, in percent, or none (3)'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-off-cpu -d 'disable off-CPU profiling'
 complete -c bottleneck -n '__bottleneck_runs run' -l no-ops -d 'record samples only: no ops, no allocations'
 complete -c bottleneck -n '__bottleneck_runs run' -l exact -xa 'none ops malloc samples' -d 'ops: record every op of PyTorch and BLAS, whatever that costs; malloc: count every allocation; samples: keep the sampling rate (none)'

@@ -99,7 +99,7 @@ static const struct option_spec capture[] = {
 	  .kind = OPTION_PERCENT,
 	  .offset = AT(budget_percent),
 	  .choices = no_limit,
-	  .help = "lower the sampling rate above this overhead, in percent, or none (5)" },
+	  .help = "lower the sampling rate above this overhead, in percent, or none (3)" },
 };
 
 static const struct option_spec no_ops = { .name = "no-ops",

@@ -75,7 +75,7 @@ Test(option, the_budget_is_a_share_or_none)
 		const char *line;
 		double percent;
 	} rows[] = {
-		{ "run x", 5 },
+		{ "run x", 3 },
 		{ "run --budget 0.01 x", 0.01 },
 		{ "run --budget=0 x", 0 },
 		{ "run --budget none x", 0 },
