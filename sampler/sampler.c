@@ -553,6 +553,7 @@ int sampler_drain(struct sampler *s, struct error *err)
 		look_at_processes(s, now);
 		start = stopwatch(true);
 		tracker_look_at_goroutines(s->tracker, now);
+		tracker_look_at_tasks(s->tracker, now);
 		s->window.rest_ns += (stopwatch(true) - start) / TIMED_EVENTS;
 	}
 	choose_priority(s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What tasks of event loops did with their time, by coroutine; in which await they stood; and which
- * steps kept others from theirs. Exact, and of the whole run.
+ * steps kept others from theirs. Of the whole run, and exact; of processes that were attached to,
+ * estimates of looks now and then, without steps, counts of waits and who blocked the loop.
  *
  *	total = running + ready + waiting
  *

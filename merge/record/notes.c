@@ -175,6 +175,29 @@ static void note_goroutines(struct notes *n, const struct notes_facts *f)
 			status->looked, format_count(status->most).text);
 }
 
+static void note_tasks(struct notes *n, const struct notes_facts *f)
+{
+	const struct task_status *status = &f->status->awaits;
+
+	if (status->unseen)
+		notes_add(
+			n,
+			"tasks of asyncio are missing of %s, whose version of Python does not say "
+			"where they are: they are seen when bottleneck starts the program",
+			status->name);
+	if (!status->most)
+		return;
+	notes_add(
+		n,
+		"times of asyncio's tasks are estimates of %s look%s from outside, and a timer that is "
+		"due counts as waiting: who blocked the loop, and short tasks, are seen when "
+		"bottleneck starts the program",
+		format_count(status->passes).text, status->passes == 1 ? "" : "s");
+	if (status->most > status->looked)
+		notes_add(n, "of up to %s tasks %s were drawn at each look",
+		          format_count(status->most).text, format_count(status->looked).text);
+}
+
 static void note_gates(struct notes *n, const struct notes_facts *f)
 {
 	const struct recorded *recorded = f->recorded;
@@ -341,6 +364,7 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	note_unseen_threads(n, f);
 	note_strangers(n, f);
 	note_goroutines(n, f);
+	note_tasks(n, f);
 	if (!f->options->attached) // else no environment leads to the agent
 		note_absences(n, f);
 	if (!insn_decoder())

@@ -62,6 +62,15 @@ struct goroutine_status {
 	char name[GO_UNSEEN_COUNT][64];   /* of the first one */
 };
 
+/* Tasks of asyncio that were looked at from outside. */
+struct task_status {
+	uint64_t passes;
+	uint64_t most; /* tasks at a time, of which LOOKED were looked at */
+	uint64_t looked;
+	uint32_t unseen; /* processes whose version of Python has them where is not known */
+	char name[64];   /* of the first one */
+};
+
 /* What the sampler did and could not do, for the report's limits. */
 struct sampler_status {
 	enum rung rung;
@@ -98,6 +107,7 @@ struct sampler_status {
 	char unseen_name[64];      /* the first one of them */
 	struct absences absences; /* of the agent; processes that ran for long enough */
 	struct goroutine_status goroutines;
+	struct task_status awaits;
 };
 
 /* How many of the lost records were samples: the kernel does not tell, and where threads switch

@@ -112,6 +112,20 @@ bool off_cpu_python_gil(struct off_cpu_python *p, struct process *process, uint3
 	return python_remote_gil(process->python.remote, &p->memory, i, holder);
 }
 
+enum python_tasks_found off_cpu_python_tasks(struct off_cpu_python *p, struct process *process,
+                                             python_task_function *tell, void *context)
+{
+	struct python *python = &process->python;
+	int pid = (int)process->pid;
+
+	if (!python->remote)
+		python->remote = python_remote_new();
+	if (!python->remote)
+		return PYTHON_TASKS_NONE;
+	remote_memory_begin(&p->memory, remote_memory_of_process, &pid);
+	return python_remote_tasks(python->remote, python, p->codes, &p->memory, tell, context);
+}
+
 bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address)
 {
 	const struct python_remote *remote = thread->process->python.remote;

@@ -169,7 +169,7 @@ static uint32_t line_of(struct python *p, const struct python_object *object, ui
 	return line;
 }
 
-static struct frame frame_of(struct python *p, const struct python_frame *frame)
+struct frame python_frame_at(struct python *p, const struct python_frame *frame)
 {
 	const struct python_object *object = object_of(p, frame->code);
 
@@ -228,7 +228,8 @@ bool python_add_chain(struct python *p, struct codes *codes, const struct event_
 		return event->number >= NUMBERS_MAX || known;
 	for (uint32_t i = event->chain->count; i > 0; i--) {
 		call = add_module(p, codes, call, event, i - 1);
-		call = codes_add_call(codes, call, frame_of(p, &event->chain->frames[i - 1]));
+		call = codes_add_call(codes, call,
+		                      python_frame_at(p, &event->chain->frames[i - 1]));
 		if (!call)
 			return false;
 	}
@@ -342,7 +343,7 @@ static void put_python(struct weave *w, uint64_t sp)
 
 	while (!last && w->next < w->chain->count) {
 		last = frames[w->next].anchor != 0;
-		put(w, frame_of(w->python, &frames[w->next]), sp);
+		put(w, python_frame_at(w->python, &frames[w->next]), sp);
 		w->next++;
 	}
 }
@@ -409,7 +410,7 @@ static void place_by_calls(struct weave *w)
 			continue;
 		}
 		put_between(w, i);
-		put(w, frame_of(w->python, &w->chain->frames[w->next++]), w->native->sps[i]);
+		put(w, python_frame_at(w->python, &w->chain->frames[w->next++]), w->native->sps[i]);
 		w->at = i + 1;
 	}
 }
@@ -441,7 +442,7 @@ static void put_rest(struct weave *w)
 	else
 		put_other_native(w, end);
 	for (; w->next < w->chain->count; w->next++)
-		put(w, frame_of(w->python, &w->chain->frames[w->next]), 0);
+		put(w, python_frame_at(w->python, &w->chain->frames[w->next]), 0);
 	w->out->whole = w->chain->count && !(w->chain->flags & PYTHON_CUT);
 	if (!w->out->whole)
 		put_native(w, w->native->count);

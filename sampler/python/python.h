@@ -97,6 +97,9 @@ bool python_name_module(struct python *p, struct codes *codes,
 /* Which call of the registry chain NUMBER ends with; 0: it was not told. */
 uint32_t python_chain_of(const struct python *p, uint32_t number);
 
+/* The function and the line of FRAME (base/stack.h); function 0: it is not known. */
+struct frame python_frame_at(struct python *p, const struct python_frame *frame);
+
 /* Native frames with their stack pointers, as the unwinder has them, innermost first. */
 struct python_native {
 	struct address_space *space;

@@ -56,6 +56,7 @@ struct python_remote {
 
 	struct python_remote_codes codes;
 	struct python_remote_names names;
+	struct python_remote_tasks tasks;
 	struct caller callers[CALLERS_MAX]; /* of the last chain, innermost first */
 	uint32_t caller_count;
 	struct python_chain *chain; /* owned; the last one */
@@ -501,6 +502,17 @@ void python_remote_called(struct python_remote *r, struct python *p, struct remo
 	for (uint32_t i = 0; i < r->caller_count; i++)
 		python_remote_names_look(&r->names, &from, r->callers[i].frame, r->callers[i].code,
 		                         sink);
+}
+
+enum python_tasks_found python_remote_tasks(struct python_remote *r, struct python *p,
+                                            struct codes *codes, struct remote_memory *memory,
+                                            python_task_function *tell, void *context)
+{
+	if (!know_layout(r, p, memory))
+		return PYTHON_TASKS_NONE;
+
+	struct python_remote_source from = { &r->layout, p->code_type, memory, p, codes };
+	return python_remote_tasks_look(&r->tasks, &r->codes, &from, p->runtime, tell, context);
 }
 
 bool python_remote_gil(const struct python_remote *r, struct remote_memory *memory, uint32_t i,

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/record.h"
+#include "sampler/python/python_remote_tasks.h"
 #include "sampler/unwind/remote_memory.h"
 
 #include <stdbool.h>
@@ -52,6 +53,11 @@ const struct python_chain *python_remote_chain(struct python_remote *r, struct p
  */
 void python_remote_called(struct python_remote *r, struct python *p, struct remote_memory *memory,
                           const struct python_name_sink *sink);
+
+/* Hands the tasks of asyncio that are not done to TELL; see python_remote_tasks.h. */
+enum python_tasks_found python_remote_tasks(struct python_remote *r, struct python *p,
+                                            struct codes *codes, struct remote_memory *memory,
+                                            python_task_function *tell, void *context);
 
 /*
  * Which thread holds GIL number I, from 0 on, of those that python_remote_chain() has found; 0:

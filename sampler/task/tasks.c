@@ -46,6 +46,13 @@ static void free_thread(struct thread *thread)
 	free(thread);
 }
 
+void await_watch_fini(struct await_watch *w)
+{
+	free(w->known);
+	free(w->now);
+	*w = (struct await_watch){ 0 };
+}
+
 static void free_process(struct process *process)
 {
 	address_space_free(process->space);
@@ -54,6 +61,7 @@ static void free_process(struct process *process)
 	python_fini(&process->python);
 	whole_stacks_fini(&process->whole);
 	go_remote_free(process->go.remote);
+	await_watch_fini(&process->tasks);
 	free(process);
 }
 

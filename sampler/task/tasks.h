@@ -33,6 +33,17 @@ struct go_watch {
 	uint32_t failures;        /* passes one after another; the runtime may not have begun */
 };
 
+/* The same of tasks of asyncio: sampler/tracker/tracker_await.c. */
+struct await_watch {
+	uint64_t due_ns;  /* 0: not set; UINT64_MAX: never */
+	uint64_t last_ns; /* up to when its tasks' time is known */
+	uint64_t *known;  /* addresses of those that the last pass has seen, sorted; owned */
+	uint64_t *now;    /* that this one has seen; owned */
+	size_t known_count, known_capacity, now_count, now_capacity;
+};
+
+void await_watch_fini(struct await_watch *w); /* all is forgotten */
+
 struct process {
 	uint32_t pid;
 	uint32_t number;
@@ -55,6 +66,7 @@ struct process {
 	struct patches patches; /* what its agent has changed */
 	struct python python;
 	struct go_watch go;
+	struct await_watch tasks;
 	bool announced;         /* the sink knows it */
 	uint64_t agent_due_ns;  /* when to look for its agent; 0: not set; UINT64_MAX: never */
 	uint64_t agent_wait_ns; /* and how much later again */

@@ -293,13 +293,19 @@ void tracker_probe(struct tracker *t, uint64_t now_ns)
 	tracker_ask_again(t, now_ns);
 }
 
+static int until_ms(uint64_t due_ns, uint64_t now_ns, int limit_ms)
+{
+	uint64_t left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+
+	return left_ns < (uint64_t)limit_ms * NS_PER_MS ? (int)(left_ns / NS_PER_MS) + 1 : limit_ms;
+}
+
 int tracker_timeout_ms(const struct tracker *t, uint64_t now_ns, int limit_ms)
 {
-	if (t->go_passes) {
-		uint64_t left_ns = t->go_due_ns > now_ns ? t->go_due_ns - now_ns : 0;
-		if (left_ns < (uint64_t)limit_ms * NS_PER_MS)
-			limit_ms = (int)(left_ns / NS_PER_MS) + 1;
-	}
+	if (t->go_passes)
+		limit_ms = until_ms(t->go_due_ns, now_ns, limit_ms);
+	if (t->awaits.passes)
+		limit_ms = until_ms(t->await_due_ns, now_ns, limit_ms);
 	if (!t->off_cpu || !t->tell_off_cpu)
 		return limit_ms;
 	return off_cpu_timeout_ms(t->off_cpu, now_ns, limit_ms);
@@ -346,4 +352,5 @@ void tracker_report(const struct tracker *t, struct sampler_status *status)
 	memcpy(status->unseen_name, t->unseen_name, sizeof(status->unseen_name));
 	status->absences = t->absences;
 	status->goroutines = t->goroutines;
+	status->awaits = t->awaits;
 }

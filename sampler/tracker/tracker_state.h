@@ -9,6 +9,7 @@
  *	tracker_waits.c   who was waited for, as agents tell
  *	tracker_python.c  processes with an interpreter, which sample themselves
  *	tracker_go.c      goroutines of Go programs, looked at now and then
+ *	tracker_await.c   the same of tasks of asyncio, where no agent reports them
  */
 #pragma once
 
@@ -138,6 +139,9 @@ struct tracker {
 	uint64_t go_passes;
 	uint64_t go_random;
 	struct goroutine_status goroutines;
+	uint64_t await_due_ns; /* the next look at tasks; 0: at once */
+	uint64_t await_random;
+	struct task_status awaits;
 	struct tracker_ended ended[TRACKER_ENDED]; /* a ring */
 	uint32_t ended_count;
 	struct tracker_ended_thread ended_threads[TRACKER_ENDED_THREADS]; /* the same */

@@ -304,6 +304,7 @@ void tracker_on_exec(struct tracker *t, const struct event *event)
 		python_fini(&process->python);
 		go_remote_free(process->go.remote);
 		process->go = (struct go_watch){ 0 };
+		await_watch_fini(&process->tasks);
 		last_stack_fini(&thread->last);
 		whole_stacks_fini(&process->whole);
 		thread->start = (struct frame){ 0 };

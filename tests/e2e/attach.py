@@ -4,6 +4,7 @@ import contextlib
 import csv
 import glob
 import io
+import json
 import os
 import signal
 import subprocess
@@ -65,6 +66,37 @@ def use():
 print("ready", flush=True)
 while True:
     use()
+"""
+# Its tasks wait, or block the loop; the times of these steps are printed.
+PY_TASKS = """import asyncio, time
+async def leaf():
+    await asyncio.sleep(0.2)  # line: leaf
+async def sleeper():
+    while True:
+        await leaf()  # line: sleeper
+async def numbers():
+    while True:
+        await asyncio.sleep(0.05)  # line: numbers
+        yield 1
+async def reader():
+    async for number in numbers():
+        pass
+async def getter(queue):
+    await queue.get()  # line: getter
+async def blocker():
+    while True:
+        await asyncio.sleep(0.03)
+        begin = time.monotonic()
+        time.sleep(0.03)
+        print(begin, time.monotonic(), flush=True)
+async def main():
+    queue = asyncio.Queue()
+    tasks = [asyncio.ensure_future(sleeper()) for _ in range(5)]
+    tasks += [asyncio.ensure_future(c) for c in (getter(queue), reader(), blocker())]
+    await asyncio.ensure_future(asyncio.sleep(0))
+    print("ready", flush=True)
+    await asyncio.gather(*tasks)
+asyncio.run(main())
 """
 # Calls of C functions: long ones, one that calls Python, and many short ones.
 PY_C = """import json, random, re, sys, time
@@ -189,6 +221,47 @@ class Attach(Case):
                 for name, before, now in pairs:
                     self.assertAlmostEqual(now, before, delta=C_TOLERANCE, msg=str(pairs))
                     self.assertGreater(now, 0.005, name)
+
+    def table(self, name):
+        done = self.verb("report", "--export", "json=-", "--table", name, self.path("profile.bneck"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["tables"][name]
+
+    def test_tasks_of_asyncio_are_read_from_outside(self):
+        lines = {line.split("# line: ")[1]: number for number, line in enumerate(PY_TASKS.splitlines(), 1)
+                 if "# line: " in line}
+        for python in PYTHONS or [sys.executable]:
+            with self.subTest(python=python):
+                process = self.start(python, "-c", PY_TASKS)
+                before = self.state_of(process.pid)
+                for _ in range(3):  # on a busy machine there are few looks
+                    begin = time.monotonic()
+                    done = self.attach("-v", "-p", str(process.pid), seconds="1.5")
+                    end = time.monotonic()
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    rows = self.table("asyncio_tasks")
+                    tasks = {row["function"].split(".")[-1]: row for row in rows if row["kind"] == "task"}
+                    whole = tasks["main"]["total_ns"]
+                    running = tasks["blocker"]["running_ns"] / whole
+                    if abs(running - 0.5) < 0.1:
+                        break
+                self.assertEqual(self.state_of(process.pid), before)
+                process.kill()
+                steps = [[float(word) for word in line.split()] for line in process.stdout]
+                steps = [(since, to) for since, to in steps if begin < since and to < end]
+                blocked = sum(to - since for since, to in steps) / (steps[-1][1] - steps[0][0])
+                self.assertAlmostEqual(running, blocked, delta=0.15)
+                waits = {row["function"].split(".")[-1]: row for row in rows if row["kind"] == "wait"}
+                self.assertEqual({name: row["count"] for name, row in tasks.items()},
+                                 {"sleeper": 5, "getter": 1, "reader": 1, "blocker": 1, "main": 1})
+                self.assertGreater(whole, 1.2e9)
+                self.assertAlmostEqual(tasks["sleeper"]["total_ns"] / whole, 5, delta=0.1)
+                self.assertGreater(tasks["getter"]["waiting_ns"], 0.95 * whole)
+                self.assertIn(f"sleeper (<string>:{lines['sleeper']}) > leaf (<string>:{lines['leaf']}) > sleep (",
+                              waits["sleeper"]["chain"])
+                self.assertIn(f"numbers (<string>:{lines['numbers']}) > sleep (", waits["reader"]["chain"])
+                self.assertIn(f"getter (<string>:{lines['getter']}) > ", waits["getter"]["chain"])
+                self.assertIn("estimates", done.stderr.decode())
 
     def test_generators_that_are_left_while_they_are_read(self):
         """They have a third to a half of the time, in turns of less than a microsecond. (In 3.11, whose

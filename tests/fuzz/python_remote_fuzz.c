@@ -37,6 +37,13 @@ static void take_name(void *context, uint64_t address, const char *name)
 		abort();
 }
 
+static void take_task(void *context, const struct python_task *task)
+{
+	(void)context;
+	if (!task->count || task->count > PYTHON_TASK_FRAMES)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct python_name_sink names = { take_name, NULL };
@@ -67,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (chain && (!chain->count || chain->count > PYTHON_FRAMES_MAX))
 			abort();
 		python_remote_called(remote, &python, &memory, &names);
+		python_remote_tasks(remote, &python, codes, &memory, take_task, NULL);
 		python_remote_is_gil(remote, head[3]);
 		uint32_t holder;
 		for (uint32_t i = 0; python_remote_gil(remote, &memory, i, &holder);)
