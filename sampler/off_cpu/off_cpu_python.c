@@ -113,7 +113,7 @@ bool off_cpu_python_gil(struct off_cpu_python *p, struct process *process, uint3
 }
 
 enum python_tasks_found off_cpu_python_tasks(struct off_cpu_python *p, struct process *process,
-                                             python_task_function *tell, void *context)
+                                             const struct python_tasks_wanted *wanted)
 {
 	struct python *python = &process->python;
 	int pid = (int)process->pid;
@@ -123,7 +123,7 @@ enum python_tasks_found off_cpu_python_tasks(struct off_cpu_python *p, struct pr
 	if (!python->remote)
 		return PYTHON_TASKS_NONE;
 	remote_memory_begin(&p->memory, remote_memory_of_process, &pid);
-	return python_remote_tasks(python->remote, python, p->codes, &p->memory, tell, context);
+	return python_remote_tasks(python->remote, python, p->codes, &p->memory, wanted);
 }
 
 bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address)

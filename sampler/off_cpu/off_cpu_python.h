@@ -52,9 +52,9 @@ uint32_t off_cpu_python_tid(struct thread *thread);
 bool off_cpu_python_gil(struct off_cpu_python *p, struct process *process, uint32_t i,
                         uint32_t *holder);
 
-/* Hands the tasks of asyncio in PROCESS that are not done to TELL; see python_remote_tasks.h. */
+/* Hands the tasks of asyncio in PROCESS that are not done to WANTED; see python_remote_tasks.h. */
 enum python_tasks_found off_cpu_python_tasks(struct off_cpu_python *p, struct process *process,
-                                             python_task_function *tell, void *context);
+                                             const struct python_tasks_wanted *wanted);
 
 /* Whether a wait for the futex at ADDRESS is one for the GIL. */
 bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address);

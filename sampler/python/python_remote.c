@@ -506,13 +506,13 @@ void python_remote_called(struct python_remote *r, struct python *p, struct remo
 
 enum python_tasks_found python_remote_tasks(struct python_remote *r, struct python *p,
                                             struct codes *codes, struct remote_memory *memory,
-                                            python_task_function *tell, void *context)
+                                            const struct python_tasks_wanted *wanted)
 {
 	if (!know_layout(r, p, memory))
 		return PYTHON_TASKS_NONE;
 
 	struct python_remote_source from = { &r->layout, p->code_type, memory, p, codes };
-	return python_remote_tasks_look(&r->tasks, &r->codes, &from, p->runtime, tell, context);
+	return python_remote_tasks_look(&r->tasks, &r->codes, &from, p->runtime, wanted);
 }
 
 bool python_remote_gil(const struct python_remote *r, struct remote_memory *memory, uint32_t i,

@@ -54,10 +54,10 @@ const struct python_chain *python_remote_chain(struct python_remote *r, struct p
 void python_remote_called(struct python_remote *r, struct python *p, struct remote_memory *memory,
                           const struct python_name_sink *sink);
 
-/* Hands the tasks of asyncio that are not done to TELL; see python_remote_tasks.h. */
+/* Hands the tasks of asyncio that are not done to WANTED; see python_remote_tasks.h. */
 enum python_tasks_found python_remote_tasks(struct python_remote *r, struct python *p,
                                             struct codes *codes, struct remote_memory *memory,
-                                            python_task_function *tell, void *context);
+                                            const struct python_tasks_wanted *wanted);
 
 /*
  * Which thread holds GIL number I, from 0 on, of those that python_remote_chain() has found; 0:

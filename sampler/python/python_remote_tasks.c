@@ -10,6 +10,9 @@
 #define INTERPRETERS_MAX 16
 #define ENTRIES_MAX      (UINT64_C(1) << 16) // of a dictionary
 #define SET_MAX          (UINT64_C(1) << 22) // places in it
+#define STATES_MAX       4096
+#define LIST_MAX         (UINT64_C(1) << 16) // tasks
+#define LIST_PART        1024                // of them, whose pages are kept
 #define TASK_WORDS       32                  // of a task that are searched
 #define VALUES_MAX       8                   // attributes of a WeakSet that are looked at
 #define CHAIN_MAX        64
@@ -54,9 +57,13 @@ static const struct tasks_layout {
 	{ PYTHON_VERSION(13), 0, 72, 67, NONE, 64 },
 };
 
-// Where 3.13 and later report interpreter_modules, in _PyRuntime.
-#define OWN_MODULES_AT 88
-#define OWN_LIMIT      (UINT64_C(1) << 20)
+// Where _PyRuntime of 3.13 and later reports interpreter_modules, and that of 3.14 the rest.
+#define MODULES_AT_3_13    88
+#define MODULES_AT         96
+#define FRAME_TOP_AT       296
+#define COROUTINE_AT       680
+#define COROUTINE_STATE_AT 688
+#define OWN_LIMIT          (UINT64_C(1) << 20)
 
 enum kind {
 	KIND_OTHER = 1,
@@ -70,6 +77,7 @@ struct look {
 	struct python_remote_codes *codes;
 	const struct python_remote_source *from;
 	const struct tasks_layout *layout;
+	const struct python_tasks_wanted *wanted;
 };
 
 static uint64_t word_at(const struct look *l, uint64_t address, int64_t offset)
@@ -232,11 +240,33 @@ static const struct tasks_layout *layout_of(uint32_t version)
 	return NULL;
 }
 
+// False: it cannot be.
+static bool read_offset(const struct look *l, uint64_t runtime, int32_t at, int32_t *out)
+{
+	uint64_t offset = word_at(l, runtime, at);
+
+	*out = (int32_t)offset;
+	return offset > 0 && offset < OWN_LIMIT;
+}
+
+static bool read_layout(const struct look *l, uint64_t runtime, struct tasks_layout *out)
+{
+	uint32_t version = l->from->layout->version;
+
+	*out = (struct tasks_layout){ .version = version, .frame_state = NONE };
+	return version == PYTHON_VERSION(14) &&
+	       read_offset(l, runtime, COROUTINE_AT, &out->coroutine_frame) &&
+	       read_offset(l, runtime, COROUTINE_STATE_AT, &out->coroutine_state) &&
+	       read_offset(l, runtime, FRAME_TOP_AT, &out->frame_top);
+}
+
 static uint64_t modules_at(const struct look *l, uint64_t runtime)
 {
 	if (l->layout && l->layout->interpreter_modules)
 		return (uint64_t)l->layout->interpreter_modules;
-	return word_at(l, runtime, OWN_MODULES_AT);
+	return word_at(l, runtime,
+	               l->from->layout->version == PYTHON_VERSION(13) ? MODULES_AT_3_13
+	                                                              : MODULES_AT);
 }
 
 // The dictionary of asyncio.tasks; 0: no interpreter has imported it.
@@ -257,7 +287,18 @@ static uint64_t find_module(const struct look *l, uint64_t runtime)
 	return 0;
 }
 
-static enum python_tasks_found find_set(const struct look *l, uint64_t runtime)
+static bool has_own(const struct look *l)
+{
+	struct python_remote_tasks *t = l->t;
+	const struct python_tasks_own *own = &t->own;
+
+	if (!t->asked && l->wanted->find_own)
+		t->asked = l->wanted->find_own(l->wanted->pid, &t->own);
+	return t->asked && own->task.node < OWN_LIMIT && own->interpreter.head < OWN_LIMIT &&
+	       own->thread.head < OWN_LIMIT && own->task.node && own->thread.head;
+}
+
+static enum python_tasks_found find_tasks(const struct look *l, uint64_t runtime)
 {
 	uint64_t module = find_module(l, runtime);
 
@@ -265,6 +306,8 @@ static enum python_tasks_found find_set(const struct look *l, uint64_t runtime)
 		return PYTHON_TASKS_NONE;
 	if (!l->layout || l->from->layout->free_threaded)
 		return PYTHON_TASKS_UNKNOWN;
+	if (l->layout->version >= PYTHON_VERSION(14))
+		return has_own(l) ? PYTHON_TASKS_FOUND : PYTHON_TASKS_UNKNOWN;
 	uint64_t set = dict_get(l, module, "_scheduled_tasks");
 	l->t->set = set ? set : dict_get(l, module, "_all_tasks");
 	return l->t->set ? PYTHON_TASKS_FOUND : PYTHON_TASKS_NONE; // it is being imported
@@ -299,6 +342,14 @@ static uint64_t top_operand(const struct look *l, uint64_t frame, uint64_t code)
 		                                     : 0;
 	}
 	// With the cells of variables, which come before the operands.
+	if (l->layout->version >= PYTHON_VERSION(14)) {
+		uint64_t end = word_at(l, frame, l->layout->frame_top);
+		operands = frame + (uint64_t)layout->frame_locals +
+		           8 * (word_at(l, code, layout->code_locals) & UINT32_MAX);
+		return end > operands && end - operands < OPERANDS_MAX
+		               ? word_at(l, end, -8) & ~PYTHON_TAG_BITS
+		               : 0;
+	}
 	int32_t locals = (int32_t)word_at(l, code, layout->code_locals);
 	return top > locals && top < OPERANDS_MAX
 	               ? word_at(l, frame, layout->frame_locals + 8 * ((int64_t)top - 1))
@@ -446,7 +497,7 @@ static bool read_task(const struct look *l, uint64_t at, struct python_task *tas
 	return true;
 }
 
-static void look_at(struct look *l, uint64_t data, python_task_function *tell, void *context)
+static void look_at_set(const struct look *l, uint64_t data)
 {
 	struct remote_memory *m = l->from->memory;
 	uint64_t mask = word_at(l, data, SET_MASK), table = word_at(l, data, SET_TABLE);
@@ -474,25 +525,80 @@ static void look_at(struct look *l, uint64_t data, python_task_function *tell, v
 			if (!read_task(l, word_at(l, entries[2 * k], REFERENCE_TO), &task))
 				continue;
 			task.tasks = step;
-			tell(context, &task);
+			l->wanted->tell(l->wanted->context, &task);
 		}
+	}
+}
+
+// The tasks of the list whose head is at HEAD: their number, of which so many are in OUT.
+static uint64_t list_tasks(const struct look *l, uint64_t head, uint64_t *out, uint64_t count)
+{
+	struct remote_memory *m = l->from->memory;
+	uint64_t node = word_at(l, head, 0);
+
+	for (uint64_t i = 0; node && node != head && count < LIST_MAX; i++, count++) {
+		if (i % LIST_PART == 0)
+			remote_memory_begin(m, m->read, m->context);
+		// Of more than there is room for each takes the place of an earlier one, by chance.
+		uint64_t at = count < PYTHON_TASKS_LOOKED
+		                      ? count
+		                      : hash_mix(count + ++l->t->drawn) % (count + 1);
+		if (at < PYTHON_TASKS_LOOKED)
+			out[at] = node - l->t->own.task.node;
+		node = word_at(l, node, 0);
+	}
+	return count;
+}
+
+static void look_at_lists(const struct look *l, uint64_t runtime)
+{
+	const struct python_layout *layout = l->from->layout;
+	struct remote_memory *m = l->from->memory;
+	uint64_t tasks[PYTHON_TASKS_LOOKED], count = 0;
+	uint64_t interpreter = word_at(l, runtime, layout->runtime_interpreters);
+	struct python_task task;
+
+	for (int i = 0; interpreter && i < INTERPRETERS_MAX; i++) {
+		uint64_t state = word_at(l, interpreter, layout->interpreter_threads);
+		count = list_tasks(l, interpreter + l->t->own.interpreter.head, tasks, count);
+		for (int k = 0; state && k < STATES_MAX; k++) {
+			count = list_tasks(l, state + l->t->own.thread.head, tasks, count);
+			state = word_at(l, state, layout->thread_next);
+		}
+		interpreter = word_at(l, interpreter, layout->interpreter_next);
+	}
+	uint64_t looked = count < PYTHON_TASKS_LOOKED ? count : PYTHON_TASKS_LOOKED;
+	for (uint64_t i = 0; i < looked; i++) {
+		remote_memory_begin(m, m->read, m->context);
+		if (!read_task(l, tasks[i], &task))
+			continue;
+		// Parts that add up to all.
+		task.tasks = count * (i + 1) / looked - count * i / looked;
+		l->wanted->tell(l->wanted->context, &task);
 	}
 }
 
 enum python_tasks_found python_remote_tasks_look(struct python_remote_tasks *t,
                                                  struct python_remote_codes *codes,
                                                  const struct python_remote_source *from,
-                                                 uint64_t runtime, python_task_function *tell,
-                                                 void *context)
+                                                 uint64_t runtime,
+                                                 const struct python_tasks_wanted *wanted)
 {
-	struct look l = { t, codes, from, layout_of(from->layout->version) };
+	struct look l = { t, codes, from, layout_of(from->layout->version), wanted };
+	struct tasks_layout own;
 	enum python_tasks_found found;
 
-	if (!t->set && (found = find_set(&l, runtime)) != PYTHON_TASKS_FOUND)
+	if (!l.layout && read_layout(&l, runtime, &own))
+		l.layout = &own;
+	if (!t->set && !t->asked && (found = find_tasks(&l, runtime)) != PYTHON_TASKS_FOUND)
 		return found;
+	if (t->asked) {
+		look_at_lists(&l, runtime);
+		return PYTHON_TASKS_FOUND;
+	}
 	uint64_t data = set_of(&l, t->set);
 	if (!data)
 		return PYTHON_TASKS_NONE;
-	look_at(&l, data, tell, context);
+	look_at_set(&l, data);
 	return PYTHON_TASKS_FOUND;
 }

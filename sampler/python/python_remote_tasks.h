@@ -2,14 +2,17 @@
 /*
  * Tasks of asyncio in another process, read from outside while it runs.
  *
- *	sys.modules ─► asyncio.tasks ─► WeakSet ─► tasks ─► coroutine ─► frame ─► what it awaits
+ *	sys.modules ─► asyncio.tasks ─► WeakSet ─┐
+ *	interpreter ─► thread states ─► lists ───┴► tasks ─► coroutine ─► frame ─► what it awaits
+ *
+ * The set is there up to CPython 3.13; the lists are from 3.14 on, whose _asyncio says where.
  *
  * The process is not stopped: a task that goes on while it is read counts in the state that was
  * read first, and the chain that was read of it is dropped. All that is read is checked as foreign
  * bytes are, and may be anything without harm. Of more than half of PYTHON_TASKS_LOOKED tasks one
  *of each of so many equal parts is drawn, and stands for its part.
  *
- * CPython 3.8 to 3.13 with a GIL, and tasks of asyncio's C implementation.
+ * CPython 3.8 to 3.14 with a GIL, and tasks of asyncio's C implementation.
  */
 #pragma once
 
@@ -37,16 +40,37 @@ struct python_task {
 	struct python_frame frames[PYTHON_TASK_FRAMES]; /* outermost first */
 };
 
+/* Where _asyncio has its tasks, as its section PYTHON_TASKS_SECTION says; offsets in bytes. */
+#define PYTHON_TASKS_SECTION ".AsyncioDebug"
+
+struct python_tasks_own {
+	struct {
+		uint64_t size, name, awaited_by, is_task, awaited_by_is_set, coroutine, node;
+	} task;
+	struct {
+		uint64_t size, head;
+	} interpreter;
+	struct {
+		uint64_t size, running_loop, running_task, head;
+	} thread;
+};
+_Static_assert(sizeof(struct python_tasks_own) == 104, "_Py_AsyncioModuleDebugOffsets of 3.14");
+
 /* Zeroed: nothing is known yet. */
 struct python_remote_tasks {
-	uint64_t set;         /* the WeakSet; 0: not found */
-	int32_t coroutine_at; /* in a task; 0: not known */
+	bool asked;                  /* for OWN */
+	struct python_tasks_own own; /* task.size 0: not known */
+	uint64_t set;                /* the WeakSet; 0: not found */
+	int32_t coroutine_at;        /* in a task; 0: not known */
 	uint64_t drawn;
 	struct {
 		uint64_t type;
 		uint32_t kind;
 	} kinds[16]; /* types that were met */
 };
+
+/* False: there is no such section in a file that the process has loaded. */
+typedef bool python_tasks_own_function(uint32_t pid, struct python_tasks_own *out);
 
 enum python_tasks_found {
 	PYTHON_TASKS_NONE,    /* asyncio is not imported, or cannot be read now */
@@ -56,9 +80,17 @@ enum python_tasks_found {
 
 typedef void python_task_function(void *context, const struct python_task *task);
 
-/* Hands each task that is not done to TELL. RUNTIME: the address of _PyRuntime. */
+/* Where they are looked for, and who is handed them. */
+struct python_tasks_wanted {
+	uint32_t pid;
+	python_tasks_own_function *find_own;
+	python_task_function *tell;
+	void *context;
+};
+
+/* Hands each task that is not done to WANTED. RUNTIME: the address of _PyRuntime. */
 enum python_tasks_found python_remote_tasks_look(struct python_remote_tasks *t,
                                                  struct python_remote_codes *codes,
                                                  const struct python_remote_source *from,
-                                                 uint64_t runtime, python_task_function *tell,
-                                                 void *context);
+                                                 uint64_t runtime,
+                                                 const struct python_tasks_wanted *wanted);

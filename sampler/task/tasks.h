@@ -33,13 +33,20 @@ struct go_watch {
 	uint32_t failures;        /* passes one after another; the runtime may not have begun */
 };
 
+/* A task that a pass has seen. */
+struct await_seen {
+	uint64_t address, tasks; /* that it stands for */
+	struct python_frame first;
+};
+
 /* The same of tasks of asyncio: sampler/tracker/tracker_await.c. */
 struct await_watch {
-	uint64_t due_ns;  /* 0: not set; UINT64_MAX: never */
-	uint64_t last_ns; /* up to when its tasks' time is known */
-	uint64_t *known;  /* addresses of those that the last pass has seen, sorted; owned */
-	uint64_t *now;    /* that this one has seen; owned */
+	uint64_t due_ns;          /* 0: not set; UINT64_MAX: never */
+	uint64_t last_ns;         /* up to when its tasks' time is known */
+	struct await_seen *known; /* by the last pass, by address; owned */
+	struct await_seen *now;   /* by this one; owned */
 	size_t known_count, known_capacity, now_count, now_capacity;
+	uint64_t counted; /* so many have been, in sum */
 };
 
 void await_watch_fini(struct await_watch *w); /* all is forgotten */

@@ -169,6 +169,65 @@ static bool look_into(uint32_t pid, const struct event_map *map, struct event_py
 	return known;
 }
 
+static bool read_own(Elf *elf, struct python_tasks_own *out)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name = gelf_getshdr(section, &header)
+		                           ? elf_strptr(elf, names, header.sh_name)
+		                           : NULL;
+		Elf_Data *data = name && strcmp(name, PYTHON_TASKS_SECTION) == 0
+		                         ? elf_getdata(section, NULL)
+		                         : NULL;
+		if (!data || !data->d_buf || data->d_size < sizeof(*out))
+			continue;
+		memcpy(out, data->d_buf, sizeof(*out));
+		return true;
+	}
+	return false;
+}
+
+// The file at PATH as the process PID sees it.
+static bool look_for_own(uint32_t pid, const char *path_there, struct python_tasks_own *out)
+{
+	static const struct foreign_rules rules = { 0 };
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "/proc/%u/root%s", pid, path_there) >= (int)sizeof(path))
+		return false;
+	cleanup_close int fd = foreign_open(path, &rules, &st, NULL);
+	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	bool found = elf && gelf_getclass(elf) == ELFCLASS64 && read_own(elf, out);
+	elf_end(elf);
+	return found;
+}
+
+bool python_find_tasks(uint32_t pid, struct python_tasks_own *out)
+{
+	char path[64];
+	cleanup_free char *line = NULL;
+	size_t room = 0;
+	struct event_map map;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	cleanup_fclose FILE *maps = fopen(path, "re");
+	elf_version(EV_CURRENT);
+	for (int files = 0; !found && maps && files < FILES_MAX && getline(&line, &room, maps) > 0;)
+		if (mapper_parse(line, &map) && map.protection & PROT_EXEC && map.path[0] == '/' &&
+		    (strstr(map.path, "_asyncio") || strstr(map.path, "python3"))) {
+			files++;
+			found = look_for_own(pid, map.path, out);
+		}
+	return found;
+}
+
 bool python_find(uint32_t pid, struct event_python *out)
 {
 	char path[64];

@@ -314,6 +314,7 @@ int tracker_timeout_ms(const struct tracker *t, uint64_t now_ns, int limit_ms)
 void tracker_finish(struct tracker *t, uint64_t now_ns)
 {
 	t->finishing = true;
+	tracker_look_at_tasks(t, now_ns); // what the last pass has left is of what they do now
 	gpu_calls_flush(t->gpu, UINT64_MAX);
 	tracker_end_threads(t, NULL, NULL, now_ns);
 }

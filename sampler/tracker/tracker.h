@@ -80,7 +80,7 @@ void tracker_look_for_agents(struct tracker *t, uint64_t now_ns);
 /* Looks at the goroutines of Go programs, if it is time to. */
 void tracker_look_at_goroutines(struct tracker *t, uint64_t now_ns);
 
-/* The same of tasks of asyncio, in processes whose Python is read from outside. */
+/* The same of tasks of asyncio, in processes whose Python is read from outside; also at the end. */
 void tracker_look_at_tasks(struct tracker *t, uint64_t now_ns);
 
 /* Ends all threads at NOW_NS. */

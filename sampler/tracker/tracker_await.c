@@ -7,6 +7,7 @@
 #include "base/code.h"
 #include "base/hash.h"
 #include "sampler/off_cpu/off_cpu_python.h"
+#include "sampler/tracker/python_find.h"
 #include "sampler/tracker/tracker.h"
 #include "sampler/tracker/tracker_state.h"
 
@@ -27,35 +28,20 @@ struct pass {
 	struct tracker *tracker;
 	struct process *process;
 	uint64_t since_ns;
-	uint64_t looked, tasks;
+	uint64_t tasks; // that were seen, by estimate
 };
 
 struct look {
 	struct tracker *tracker;
 	uint64_t now_ns;
+	bool last;
 };
 
-static int by_value(const void *left, const void *right)
+static int by_address(const void *left, const void *right)
 {
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	const struct await_seen *a = left, *b = right;
 
-	return (a > b) - (a < b);
-}
-
-// How many tasks that no pass has seen TASK stands for. Of those that are drawn nobody knows.
-static uint64_t count_new(struct tracker *t, struct await_watch *watch,
-                          const struct python_task *task)
-{
-	bool known = bsearch(&task->address, watch->known, watch->known_count,
-	                     sizeof(*watch->known), by_value) != NULL;
-
-	if (array_reserve(&watch->now, &watch->now_capacity, watch->now_count + 1))
-		watch->now[watch->now_count++] = task->address;
-	else
-		t->no_memory = true;
-	if (task->tasks > 1)
-		return watch->known_count ? 0 : task->tasks;
-	return !known;
+	return (a->address > b->address) - (a->address < b->address);
 }
 
 static struct await_told place_of(const struct tracker *t, struct process *process,
@@ -94,50 +80,80 @@ static void take_task(void *context, const struct python_task *task)
 		                                 [PYTHON_TASK_RUNNING] = AWAIT_RUN,
 		                                 [PYTHON_TASK_WAITING] = AWAIT_WAIT };
 	struct pass *pass = context;
-	uint64_t fresh = count_new(pass->tracker, &pass->process->tasks, task);
+	struct await_watch *watch = &pass->process->tasks;
 	struct python_await_event event = {
 		.kind = AWAIT_TASK,
-		.count = fresh,
 		.ns = task->tasks * pass->since_ns,
 		.place_count = 1,
 	};
 
-	pass->looked++;
 	pass->tasks += task->tasks;
+	if (array_reserve(&watch->now, &watch->now_capacity, watch->now_count + 1))
+		watch->now[watch->now_count++] =
+			(struct await_seen){ task->address, task->tasks, task->frames[0] };
+	else
+		pass->tracker->no_memory = true;
 	event.places[0] = place_of(pass->tracker, pass->process, &task->frames[0], true);
 	tell(pass->tracker, &event);
-	if (fresh) {
-		event.kind = AWAIT_LIBRARY;
-		event.ns = 0;
-		event.places[event.place_count++] = (struct await_told){ LIBRARY, "", 0 };
-		tell(pass->tracker, &event);
-	}
 	event.kind = kinds[task->state];
-	event.count = 0;
-	event.ns = task->tasks * pass->since_ns;
-	event.place_count = 1;
 	if (task->state == PYTHON_TASK_WAITING && !task->cut)
 		put_chain(pass, task, &event);
 	tell(pass->tracker, &event);
 }
 
+static void tell_new(const struct pass *pass, const struct await_seen *seen, uint64_t count)
+{
+	struct python_await_event event = { .kind = AWAIT_TASK, .count = count, .place_count = 1 };
+
+	if (!count)
+		return;
+	pass->process->tasks.counted += count;
+	event.places[0] = place_of(pass->tracker, pass->process, &seen->first, true);
+	tell(pass->tracker, &event);
+	event.kind = AWAIT_LIBRARY;
+	event.places[event.place_count++] = (struct await_told){ LIBRARY, "", 0 };
+	tell(pass->tracker, &event);
+}
+
+// Where all are looked at those are new that the last pass has not seen. Who they are that are
+// drawn does not matter: so many have been as were there at most.
+static void tell_all_new(const struct pass *pass)
+{
+	const struct await_watch *watch = &pass->process->tasks;
+	uint64_t more = pass->tasks > watch->counted ? pass->tasks - watch->counted : 0, sum = 0;
+	bool drawn = pass->tasks > watch->now_count;
+
+	for (size_t i = 0; i < watch->now_count; i++) {
+		const struct await_seen *seen = &watch->now[i];
+		uint64_t before = more * sum / pass->tasks;
+		sum += seen->tasks;
+		if (drawn)
+			tell_new(pass, seen, more * sum / pass->tasks - before);
+		else if (!watch->known_count || !bsearch(seen, watch->known, watch->known_count,
+		                                         sizeof(*seen), by_address))
+			tell_new(pass, seen, 1);
+	}
+}
+
 static void end_pass(struct await_watch *watch, const struct pass *pass, struct task_status *status)
 {
-	uint64_t *known = watch->known;
+	struct await_seen *known = watch->known;
 	size_t capacity = watch->known_capacity;
 
-	qsort(watch->now, watch->now_count, sizeof(*watch->now), by_value);
+	tell_all_new(pass);
+	if (watch->now_count)
+		qsort(watch->now, watch->now_count, sizeof(*watch->now), by_address);
+	status->passes++;
+	if (pass->tasks > status->most) {
+		status->most = pass->tasks;
+		status->looked = watch->now_count;
+	}
 	watch->known = watch->now;
 	watch->known_count = watch->now_count;
 	watch->known_capacity = watch->now_capacity;
 	watch->now = known;
 	watch->now_count = 0;
 	watch->now_capacity = capacity;
-	status->passes++;
-	if (pass->tasks > status->most) {
-		status->most = pass->tasks;
-		status->looked = pass->looked;
-	}
 }
 
 static void note_unseen(struct tracker *t, const struct process *process)
@@ -150,10 +166,12 @@ static void look_at_process(struct tracker *t, struct process *process, uint64_t
 {
 	struct await_watch *watch = &process->tasks;
 	uint64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	struct pass pass = { t, process, now_ns - watch->last_ns, 0, 0 };
+	struct pass pass = { t, process, now_ns - watch->last_ns, 0 };
+	const struct python_tasks_wanted wanted = { process->pid, python_find_tasks, take_task,
+		                                    &pass };
 	uint64_t pause_ns = AGAIN_NS;
 
-	switch (off_cpu_python_tasks(t->reader, process, take_task, &pass)) {
+	switch (off_cpu_python_tasks(t->reader, process, &wanted)) {
 	case PYTHON_TASKS_NONE:
 		break;
 	case PYTHON_TASKS_UNKNOWN:
@@ -179,7 +197,10 @@ static void look_at(void *context, struct thread *thread)
 
 	if (!process->python.runtime)
 		return;
-	if (!watch->due_ns) {
+	if (look->last && watch->known_count && watch->due_ns != UINT64_MAX &&
+	    watch->last_ns < look->now_ns) {
+		look_at_process(look->tracker, process, look->now_ns);
+	} else if (!watch->due_ns) {
 		watch->last_ns = look->now_ns;
 		watch->due_ns = look->now_ns + LEAST_NS;
 	} else if (watch->due_ns <= look->now_ns) {
@@ -191,9 +212,9 @@ static void look_at(void *context, struct thread *thread)
 
 void tracker_look_at_tasks(struct tracker *t, uint64_t now_ns)
 {
-	struct look look = { t, now_ns };
+	struct look look = { t, now_ns, t->finishing };
 
-	if (!t->reader || !t->tell_off_cpu || now_ns < t->await_due_ns)
+	if (!t->reader || !t->tell_off_cpu || (now_ns < t->await_due_ns && !t->finishing))
 		return;
 	t->await_due_ns = now_ns + MOST_NS;
 	tasks_each_thread(t->tasks, look_at, &look);

@@ -44,9 +44,19 @@ static void take_task(void *context, const struct python_task *task)
 		abort();
 }
 
+static bool find_own(uint32_t pid, struct python_tasks_own *out)
+{
+	(void)pid;
+	*out = (struct python_tasks_own){ .task = { 200, .coroutine = 32, .node = 16 },
+		                          .interpreter = { 400, 48 },
+		                          .thread = { 400, .head = 40 } };
+	return true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct python_name_sink names = { take_name, NULL };
+	static const struct python_tasks_wanted tasks = { 1, find_own, take_task, NULL };
 	static struct remote_memory memory;
 	struct input input = { data, size };
 	struct python python = { 0 };
@@ -74,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (chain && (!chain->count || chain->count > PYTHON_FRAMES_MAX))
 			abort();
 		python_remote_called(remote, &python, &memory, &names);
-		python_remote_tasks(remote, &python, codes, &memory, take_task, NULL);
+		python_remote_tasks(remote, &python, codes, &memory, &tasks);
 		python_remote_is_gil(remote, head[3]);
 		uint32_t holder;
 		for (uint32_t i = 0; python_remote_gil(remote, &memory, i, &holder);)
