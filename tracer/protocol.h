@@ -146,8 +146,13 @@ _Static_assert(sizeof(struct protocol_name) == 64, "name");
 /*
  * The collector holds a lock on this file (F_OFD_SETLK, F_WRLCK) for as long as it lives. Where
  * the file is there and not locked, nobody reads the rings: agents make no files.
+ *
+ * One byte of it is locked by the collector as a process (F_SETLK): who finds its number on that
+ * lock, which the kernel gives as the asking one counts processes, counts them as the collector
+ * does.
  */
 #define PROTOCOL_ALIVE_FILE "collector"
+#define PROTOCOL_ALIVE_BYTE 1 /* the one that has the number; the lock of the run is on byte 0 */
 
 /*
  * Where the collector listens (a stream socket), for processes in another PID namespace than its

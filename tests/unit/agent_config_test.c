@@ -39,6 +39,15 @@ Test(agent_config, the_collectors_namespace_is_any_inode)
 	cr_expect(eq(u32, config_parse("pidns=1").filters, UINT32_MAX), "unknown");
 }
 
+Test(agent_config, the_collector_says_how_it_counts_processes_and_time)
+{
+	struct config config = config_parse("pidns=1,collector=4711,zero=1795960000,zerons=12");
+
+	cr_expect(eq(u32, config.collector, 4711));
+	cr_expect(eq(u64, config.zero_ns, UINT64_C(1795960000000000012)));
+	cr_expect(eq(u32, config_parse("pidns=1").collector, 0), "unknown");
+}
+
 Test(agent_config, all_ticks_are_told_unless_only_those_in_the_kernel_are_asked_for)
 {
 	cr_expect(not(config_parse("hz=99").kernel_only));

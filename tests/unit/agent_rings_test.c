@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/namespaces.h"
 #include "tests/support/expect.h"
 #include "tests/support/temporary.h"
 #include "tracer/agent/rings.h"
@@ -11,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char directory[64];
@@ -50,6 +53,61 @@ static struct ring consumer_of(const struct lane *lane)
 
 	cr_assert(ring_open(&ring, lane->ring.header, RING_HEADER_BYTES + lane->ring.mask + 1));
 	return ring;
+}
+
+// What a process finds whose collector is the parent, as it says of itself.
+static struct namespaces namespaces_below(const struct rings *said)
+{
+	struct namespaces found = { 0 };
+	int ends[2];
+
+	cr_assert(pipe(ends) == 0);
+	pid_t child = fork();
+	if (child == 0) {
+		struct rings *r = calloc(1, sizeof(*r));
+		*r = *said;
+		rings_introduce(r, (uint32_t)getpid(), 5);
+		_exit(write(ends[1], &r->namespaces, sizeof(found)) != sizeof(found));
+	}
+	cr_assert(read(ends[0], &found, sizeof(found)) == sizeof(found));
+	waitpid(child, NULL, 0);
+	close(ends[0]);
+	close(ends[1]);
+	return found;
+}
+
+Test(agent_rings, who_counts_as_the_collector_does_does_not_ask_proc)
+{
+	struct flock byte = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = PROTOCOL_ALIVE_BYTE, .l_len = 1
+	};
+	struct rings *said = calloc(1, sizeof(*said));
+	struct namespaces own;
+	char path[128];
+
+	namespaces_read(&own);
+	said->collector_namespace = own.pid + 1; // which proc does not say
+	said->collector_pid = (uint32_t)getpid();
+	uint64_t now_ns = clock_now_ns();
+	said->collector_zero_ns = clock_ns(CLOCK_REALTIME) - now_ns;
+	snprintf(said->directory, sizeof(said->directory), "%s", directory);
+	snprintf(path, sizeof(path), "%s/" PROTOCOL_ALIVE_FILE, directory);
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	cr_assert(fd >= 0);
+	cr_expect(eq(u32, namespaces_below(said).pid, own.pid), "nobody has locked it");
+
+	cr_assert(fcntl(fd, F_SETLK, &byte) == 0);
+	cr_expect(eq(u32, namespaces_below(said).pid, own.pid + 1));
+	said->collector_zero_ns += NS_PER_SEC;
+	cr_expect(eq(u32, namespaces_below(said).pid, own.pid), "another time");
+	said->collector_zero_ns -= NS_PER_SEC;
+	said->collector_pid++;
+	cr_expect(eq(u32, namespaces_below(said).pid, own.pid), "another number");
+	said->collector_pid = 0;
+	cr_expect(eq(u32, namespaces_below(said).pid, own.pid), "it says nothing");
+	close(fd);
+	unlink(path);
+	free(said);
 }
 
 Test(agent_rings, the_file_is_private_and_named_after_process_and_image)

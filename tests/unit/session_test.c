@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const struct session_options options = { .library = "/opt/agent.so",
@@ -153,6 +154,22 @@ Test(session, two_sessions_have_two_directories)
 	cr_expect(ne(str, (char *)session_directory(one), (char *)session_directory(two)));
 }
 
+Test(session, a_child_that_exports_it_says_who_has_made_it)
+{
+	cleanup(session) struct session *session = session_new(&options, NULL);
+	char wanted[64];
+	int status;
+
+	snprintf(wanted, sizeof(wanted), ",collector=%u,", (unsigned)getpid());
+	pid_t child = fork();
+	if (child == 0) {
+		session_export(session, NULL);
+		_exit(strstr(getenv(PROTOCOL_ENV_CONFIG), wanted) == NULL);
+	}
+	cr_assert(eq(int, waitpid(child, &status, 0), child));
+	cr_expect(eq(int, status, 0));
+}
+
 Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 {
 	cleanup(session) struct session *session = session_new(&options, NULL);
@@ -167,9 +184,10 @@ Test(session, the_environment_leads_to_it_and_the_users_preload_stays)
 	snprintf(
 		config, sizeof(config),
 		"hz=250,stack=4096,kernel=0,python=0,ops=6,opshare=0,mallocshare=0,malloc=512,calls=0,gpu=0,"
-		"launches=0,waits=0,pidns=%u,filters=%u",
-		own.pid, namespaces_read_filters());
-	cr_expect(eq(str, getenv(PROTOCOL_ENV_CONFIG), config));
+		"launches=0,waits=0,pidns=%u,filters=%u,collector=%u,zero=",
+		own.pid, namespaces_read_filters(), (unsigned)getpid());
+	cr_expect(strncmp(getenv(PROTOCOL_ENV_CONFIG), config, strlen(config)) == 0, "%s",
+	          getenv(PROTOCOL_ENV_CONFIG));
 	setenv("LD_PRELOAD", "libfoo.so:/usr/lib/bar.so", 1);
 	session_export(session, NULL);
 	cr_expect(eq(str, getenv("LD_PRELOAD"), "/opt/agent.so:libfoo.so:/usr/lib/bar.so"));

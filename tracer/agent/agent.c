@@ -137,6 +137,8 @@ bool agent_start(struct agent *a, const char *directory, const char *config)
 	a->config = config_parse(config);
 	a->rings.collector_namespace = a->config.pid_namespace;
 	a->rings.collector_filters = a->config.filters;
+	a->rings.collector_pid = a->config.collector;
+	a->rings.collector_zero_ns = a->config.zero_ns;
 	uint32_t hz = agent_samples(a) ? a->config.frequency_hz : a->config.python_hz;
 	a->period_ns = hz ? NS_PER_SEC / hz : 0;
 	a->pid = (uint32_t)getpid();

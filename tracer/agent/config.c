@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tracer/agent/config.h"
 
+#include "base/clock.h"
 #include "tracer/protocol.h"
 
 #include <stddef.h>
@@ -49,5 +50,7 @@ struct config config_parse(const char *text)
 		                  PROTOCOL_LAUNCHES_OFF, PROTOCOL_LAUNCHES_ALL),
 		.filters = clamp(number(text, "filters=", UINT32_MAX), 0, UINT32_MAX),
 		.pid_namespace = clamp(number(text, "pidns=", 0), 0, UINT32_MAX),
+		.collector = clamp(number(text, "collector=", 0), 0, INT32_MAX),
+		.zero_ns = number(text, "zero=", 0) * NS_PER_SEC + number(text, "zerons=", 0),
 	};
 }

@@ -3,7 +3,7 @@
  * What the collector asks of the agent, as words in one variable of the environment:
  *
  *	hz=999,stack=32768,kernel=0,python=999,ops=30,opshare=25000,malloc=524288,calls=0,gpu=0,launches=1,waits=1,
- *	pidns=0,filters=0
+ *	pidns=0,filters=0,collector=0,zero=0,zerons=0
  *
  * Unknown words are skipped, so that an older agent runs under a newer collector; values out of
  * range are clamped. Functions without state.
@@ -33,6 +33,8 @@ struct config {
 	uint32_t launches;      /* enum protocol_launches */
 	uint32_t pid_namespace; /* the collector's: its inode; 0: unknown */
 	uint32_t filters;       /* of system calls that it is under */
+	uint32_t collector;     /* its number; 0: it does not say */
+	uint64_t zero_ns;       /* how far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC there */
 };
 
 /* TEXT may be NULL: then everything has its default. */

@@ -8,6 +8,7 @@
 #include "tracer/agent/system.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 
 #include <string.h>
@@ -26,6 +27,7 @@
 #define DATA_BYTES_LEAST (1u << 16) // where address space is short (ulimit -v)
 #define STEP_BYTES       ((size_t)64 << 10)
 #define PATIENCE         1000
+#define ZERO_NEAR_NS     (100 * NS_PER_US) // between two clocks that are read one after the other
 #define START_OVER_AT    ((uint64_t)128 << 10)
 
 // "DIRECTORY/PID-IMAGE-NUMBER"; snprintf() is not async-signal-safe.
@@ -142,12 +144,51 @@ static void knock(const struct rings *r, uint32_t pid, uint64_t image_ns)
 	system_close(fd);
 }
 
+// Whether the collector has the number here that it has itself, by the byte that it locks. Who is
+// in a namespace below its own finds 0.
+static bool counts_as_collector(const struct rings *r)
+{
+	char path[sizeof(r->directory) + sizeof("/" PROTOCOL_ALIVE_FILE)];
+	struct flock byte = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = PROTOCOL_ALIVE_BYTE, .l_len = 1
+	};
+
+	if (!r->collector_pid || !r->collector_namespace)
+		return false;
+	put_text(put_text(path, r->directory), "/" PROTOCOL_ALIVE_FILE);
+	int fd = system_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	bool same = syscall(SYS_fcntl, fd, F_GETLK, &byte) == 0 && byte.l_type == F_WRLCK &&
+	            byte.l_pid == (pid_t)r->collector_pid;
+	system_close(fd);
+	return same;
+}
+
+// Both clocks go alike until somebody sets one: then, and in a time namespace, they differ by more.
+static bool times_as_collector(const struct rings *r)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t zero_ns = clock_ns(CLOCK_REALTIME) - now_ns;
+
+	return zero_ns - r->collector_zero_ns + ZERO_NEAR_NS <= 2 * ZERO_NEAR_NS;
+}
+
+// To ask /proc costs each process that starts 50 us, a fifth of all that the agent does there.
+static void find_namespaces(struct rings *r)
+{
+	if (counts_as_collector(r) && times_as_collector(r))
+		r->namespaces = (struct namespaces){ r->collector_namespace, 0 };
+	else
+		namespaces_read(&r->namespaces);
+}
+
 void rings_introduce(struct rings *r, uint32_t pid, uint64_t image_ns)
 {
 	if (r->introduced)
 		return;
 	int error = errno;
-	namespaces_read(&r->namespaces);
+	find_namespaces(r);
 	r->introduced = true;
 	if (r->namespaces.pid && r->collector_namespace &&
 	    r->namespaces.pid != r->collector_namespace)

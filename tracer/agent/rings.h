@@ -66,6 +66,8 @@ struct rings {
 	struct namespaces namespaces; /* where the files' pids and times are counted */
 	uint32_t collector_namespace; /* where it counts pids; 0: unknown */
 	uint32_t collector_filters;   /* of system calls, which it is under itself */
+	uint32_t collector_pid;       /* there; 0: unknown */
+	uint64_t collector_zero_ns;   /* what CLOCK_REALTIME is ahead of CLOCK_MONOTONIC there */
 	bool introduced;              /* the namespaces have been read */
 	uint32_t data_bytes;
 	bool by_populate; /* MADV_POPULATE_WRITE is there (5.14); else files are allocated whole */

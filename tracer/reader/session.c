@@ -2,6 +2,7 @@
 #include "tracer/reader/session.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/namespaces.h"
 #include "base/provider.h"
@@ -31,11 +32,22 @@
 #define LOOKS_MAX 20000 // entries of the parent: a huge one must not delay a run
 #define AGE_MIN_S 10    // a run that is just starting has no lock yet
 
-static bool lock(int fd)
+static bool lock(int fd, off_t length)
 {
-	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = length };
 
-	return fcntl(fd, F_OFD_SETLK, &all) == 0;
+	return fcntl(fd, F_OFD_SETLK, &range) == 0;
+}
+
+// Goes when any descriptor of the file is closed in this process. Who finds no number looks
+// further.
+static void lock_as_process(int fd)
+{
+	struct flock byte = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = PROTOCOL_ALIVE_BYTE, .l_len = 1
+	};
+
+	fcntl(fd, F_SETLK, &byte);
 }
 
 // Marks DIRECTORY as a live run's until the descriptor that is returned is closed. -1: there are
@@ -47,8 +59,12 @@ static int dead_runs_hold(const char *directory)
 	                    : openat(parent, PROTOCOL_ALIVE_FILE,
 	                             O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
-	if (fd < 0 || lock(fd))
+	if (fd < 0)
 		return fd;
+	if (lock(fd, PROTOCOL_ALIVE_BYTE)) {
+		lock_as_process(fd);
+		return fd;
+	}
 	unlinkat(parent, PROTOCOL_ALIVE_FILE, 0); // without a lock it would tell of a dead run
 	close(fd);
 	return -1;
@@ -75,7 +91,7 @@ static int take_lock(int directory)
 	                O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	    status.st_uid == geteuid() && lock(fd))
+	    status.st_uid == geteuid() && lock(fd, 0))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -165,6 +181,7 @@ struct session {
 	/* The same, or a directory in it; fits the agent's, see tracer/agent/rings.h. */
 	char directory[200];
 	int alive, alive_inside; // of dead_runs_hold()
+	pid_t collector;         // who has locked them: a child may export this
 	struct session_options options;
 	char library[PATH_MAX];
 };
@@ -330,6 +347,7 @@ struct session *session_new(const struct session_options *options, struct error 
 		return NULL;
 	}
 	s->alive = s->alive_inside = -1;
+	s->collector = getpid();
 	strcpy(s->library, options->library);
 	s->options = *options;
 	s->options.library = s->library;
@@ -454,11 +472,32 @@ void session_config(const struct session *s, char *text, size_t size)
 		namespaces_read_filters());
 }
 
+// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. Whoever has to wait for a CPU between the two
+// is wrong by that.
+static uint64_t monotonic_zero_ns(void)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	return clock_ns(CLOCK_REALTIME) - now_ns;
+}
+
+// What those that are started can compare, as they count processes and time as we do, mostly.
+static void add_own(const struct session *s, char *config, size_t size)
+{
+	size_t used = strlen(config);
+	uint64_t zero_ns = monotonic_zero_ns();
+
+	snprintf(config + used, size - used, ",collector=%u,zero=%u,zerons=%u",
+	         (unsigned)s->collector, (unsigned)(zero_ns / NS_PER_SEC),
+	         (unsigned)(zero_ns % NS_PER_SEC));
+}
+
 int session_export(const struct session *s, struct error *err)
 {
-	char config[256];
+	char config[384];
 
 	session_config(s, config, sizeof(config));
+	add_own(s, config, sizeof(config));
 	if (export_preload(s) && export_sanitizer() && export_injections(s) && export_trace(s) &&
 	    setenv(PROTOCOL_ENV_DIRECTORY, s->directory, 1) == 0 &&
 	    setenv(PROTOCOL_ENV_CONFIG, config, 1) == 0)

@@ -249,6 +249,7 @@ static const struct seccomp_call wanted[] = {
 	{ SYS_uname, 0, { 0 } },
 	{ SYS_fcntl, 1 << 1, { 0, F_DUPFD_CLOEXEC } },
 	{ SYS_fcntl, 1 << 1, { 0, F_OFD_GETLK } },
+	{ SYS_fcntl, 1 << 1, { 0, F_GETLK } },
 	{ SYS_ioctl, 1 << 1, { 0, PERF_EVENT_IOC_ID } },
 	{ SYS_ioctl, 1 << 1, { 0, PERF_EVENT_IOC_DISABLE } },
 	{ SYS_ioctl, 1 << 1, { 0, PERF_EVENT_IOC_ENABLE } },
