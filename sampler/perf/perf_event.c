@@ -178,11 +178,12 @@ static uint32_t watermark_of(const struct source_request *request)
 	return (uint32_t)(perf_event_ring_bytes(request->frequency_hz, request->stack_bytes) / 4);
 }
 
-static struct perf_event_attr clock_attr(const struct source_request *request, bool kernel)
+void perf_event_clock_attr(const struct source_request *request, bool kernel,
+                           struct perf_event_attr *attr)
 {
 	uint32_t stack = request->stack_bytes & ~7u;
 
-	return (struct perf_event_attr){
+	*attr = (struct perf_event_attr){
 		.size = sizeof(struct perf_event_attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_TASK_CLOCK,
@@ -297,9 +298,10 @@ static bool open_events(struct perf_source *s, struct perf_event_attr *attr, pid
 
 static int open_cpus(struct perf_source *s, const struct source_request *request)
 {
-	struct perf_event_attr attr = clock_attr(request, s->base.facts.kernel_samples);
+	struct perf_event_attr attr;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 
+	perf_event_clock_attr(request, s->base.facts.kernel_samples, &attr);
 	s->cpus = calloc((size_t)cpus, sizeof(*s->cpus));
 	s->rings.rings = calloc((size_t)cpus * 3, sizeof(*s->rings.rings));
 	if (!s->cpus || !s->rings.rings)
@@ -506,11 +508,12 @@ static int follow_found(struct perf_source *s, struct perf_event_attr *attr, pid
 // seen twice or never: then it begins anew.
 static int follow_all_found(struct perf_source *s, const struct source_request *request)
 {
-	struct perf_event_attr attr = clock_attr(request, s->base.facts.kernel_samples);
+	struct perf_event_attr attr;
 	struct proc_tree now = { 0 };
 	bool again = true;
 	int errnum = 0;
 
+	perf_event_clock_attr(request, s->base.facts.kernel_samples, &attr);
 	for (int try = 0; again && !errnum && try < ATTACH_TRIES; try++) {
 		again = false;
 		close_more(s);

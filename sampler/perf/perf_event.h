@@ -22,6 +22,12 @@
 #include <stdint.h>
 
 struct error;
+struct perf_event_attr;
+
+/* *ATTR is of the event that samples and side-band records come by. KERNEL: samples are taken
+ * there, too. */
+void perf_event_clock_attr(const struct source_request *request, bool kernel,
+                           struct perf_event_attr *attr);
 
 /* Bytes of a ring that holds 50 ms of samples: a power of two. */
 size_t perf_event_ring_bytes(uint32_t frequency_hz, uint32_t stack_bytes);

@@ -3,7 +3,7 @@
  * samples [-r RINGS] [-n MILLIONS] [-F HZ] [-s STACK_BYTES] -- COMMAND...: what a sample costs the
  * collector.
  *
- * Records the rings of COMMAND for a second, with the same attributes as sampler/perf/perf_event.c,
+ * Records the rings of COMMAND for a second, with the attributes of sampler/perf/perf_event.h,
  * stops it, and feeds what came through so many rings again and again, as fast as they are read:
  * each ring is another CPU, whose threads have numbers of their own. Prints microseconds of CPU a
  * sample for reading and decoding rings, for that with unwinding, and for all with the profile; and
@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "merge/profile/profile.h"
 #include "sampler/event/source.h"
+#include "sampler/perf/perf_event.h"
 #include "sampler/perf/perf_ring.h"
 #include "sampler/tracker/tracker.h"
 
@@ -68,31 +69,13 @@ static void die(const char *what)
 
 static int open_cpu(const struct options *options, pid_t child, int cpu)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = NS_PER_SEC / options->hz,
-		.sample_type = PERF_RECORD_SAMPLE_TYPE | (kernel ? PERF_SAMPLE_CALLCHAIN : 0),
-		.sample_regs_user = PERF_RECORD_REGS,
-		.sample_stack_user = options->stack_bytes & ~7u,
-		.disabled = 1,
-		.enable_on_exec = 1,
-		.inherit = 1,
-		.exclude_kernel = !kernel,
-		.exclude_callchain_user = 1,
-		.exclude_hv = 1,
-		.sample_id_all = 1,
-		.mmap = 1,
-		.mmap2 = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.context_switch = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
+	const struct source_request request = { .frequency_hz = options->hz,
+		                                .stack_bytes = options->stack_bytes,
+		                                .off_cpu = true };
+	struct perf_event_attr attr;
 
+	perf_event_clock_attr(&request, kernel, &attr);
+	attr.watermark = attr.wakeup_watermark = 0; // what has come is looked at all the time
 	return (int)syscall(SYS_perf_event_open, &attr, child, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
