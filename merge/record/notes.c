@@ -334,8 +334,8 @@ void notes_at_end(struct notes *n, const struct notes_facts *f)
 	if (f->options->attached && f->options->agent)
 		notes_add(
 			n,
-			"attached to what ran already: the agent records ops of PyTorch, BLAS and "
-			"LAPACK, locks and allocations from then on, but no calls of statically "
+			"attached to what ran already: the agent records ops of PyTorch, BLAS, "
+			"LAPACK and FFTW, locks and allocations from then on, but no calls of statically "
 			"linked functions or within the C library; other ops and calls of GPUs are "
 			"seen when bottleneck starts the program. Its library stays in the process, "
 			"idle");

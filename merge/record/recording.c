@@ -77,7 +77,7 @@ enum agent_role {
 #define SWITCHES_OF_PROCESS UINT64_C(2)
 
 // What of the agent works where it has not been from the start.
-#define LATE_OPS (1u << OP_TORCH | 1u << OP_BLAS | 1u << OP_LAPACK)
+#define LATE_OPS (1u << OP_TORCH | 1u << OP_BLAS | 1u << OP_LAPACK | 1u << OP_FFTW)
 
 struct recording {
 	struct recording_options options;

@@ -183,6 +183,25 @@ class AttachHooks(Case):
                 self.assertLessEqual(calls, through + 4)
                 self.assertGreater(calls, 0.98 * through)
 
+    def test_transforms_of_fftw(self):
+        for binary in HOOKS:
+            with self.subTest(binary=binary):
+                process = self.start(binary, "xl")
+                before, maps = self.places(process), self.maps(process)
+                calls, names = 0, set()
+                for _ in range(2):
+                    self.assertIn("fftw_execute", self.while_attached(process, "--exact", "ops"))
+                    self.assert_as_before(process, before, maps)
+                    rows = [row for row in self.table("ops") if row["name"].startswith("fftw_execute")]
+                    names |= {row["name"] for row in rows}
+                    calls += sum(int(row["calls"]) for row in rows)
+                # The plan that is there when it comes has no kind.
+                self.assertEqual(names, {"fftw_execute", "fftw_execute dft"})
+                through = self.end(process)["fftw_execute"][0]
+                self.assertGreater(through, 500)
+                self.assertLessEqual(calls, through + 4)
+                self.assertGreater(calls, 0.98 * through)
+
     def test_a_library_that_is_opened_meanwhile(self):
         process = self.start(HOOKS[0], "l")
         before, maps = self.places(process), self.maps(process)

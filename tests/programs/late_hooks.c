@@ -120,7 +120,10 @@ static struct watched {
 	const char *name;
 	uint64_t *place, real;
 	uint64_t through, all;
-} watched[] = { { .name = "malloc" }, { .name = "free" }, { .name = "cblas_ddot" } };
+} watched[] = { { .name = "malloc" },
+	        { .name = "free" },
+	        { .name = "cblas_ddot" },
+	        { .name = "fftw_execute" } };
 
 static void watch(void)
 {
@@ -291,6 +294,33 @@ __attribute__((noinline)) static void *multiply(void *unused)
 	return unused;
 }
 
+void *fftw_plan_dft_1d(int n, void *in, void *out, int sign, unsigned flags);
+void fftw_execute(void *plan);
+void fftw_destroy_plan(void *plan);
+
+// By a plan from before somebody is there, and by new ones, which lie where that was.
+__attribute__((noinline)) static void *transform(void *unused)
+{
+	static double x[128];
+	void *plan = fftw_plan_dft_1d(64, x, x, -1, 0);
+
+	for (int i = 0; !over; i++) {
+		x[0] = 1;
+		count(3);
+		fftw_execute(plan);
+		EXPECT(x[0] == 64);
+		if (i % 50 == 49) {
+			fftw_destroy_plan(plan);
+			plan = fftw_plan_dft_1d(64, x, x, -1, 0);
+		}
+		if (i == 0)
+			ready();
+		pause_ms(1);
+	}
+	fftw_destroy_plan(plan);
+	return unused;
+}
+
 // A library that is opened while somebody may be there, and called before it is closed again.
 static void *load(void *unused)
 {
@@ -350,8 +380,8 @@ static void *forbid(void *unused)
 static void *(*const ways[])(void *) = { ['h' - 'a'] = hold,     ['w' - 'a'] = want,
 	                                 ['r' - 'a'] = rest,     ['s' - 'a'] = sync_all,
 	                                 ['a' - 'a'] = allocate, ['l' - 'a'] = load,
-	                                 ['b' - 'a'] = multiply, ['f' - 'a'] = forbid,
-	                                 ['d' - 'a'] = dribble };
+	                                 ['b' - 'a'] = multiply, ['x' - 'a'] = transform,
+	                                 ['f' - 'a'] = forbid,   ['d' - 'a'] = dribble };
 
 int main(int argc, char **argv)
 {

@@ -10,10 +10,13 @@
  */
 #include "tracer/agent/fftw/fftw.h"
 
+#include "tracer/agent/agent.h"
+#include "tracer/agent/op/definition.h"
 #include "tracer/agent/op/detour.h"
 #include "tracer/agent/provider.h"
 #include "tracer/agent/python/python_callers.h"
 #include "tracer/agent/table.h"
+#include "tracer/agent/wrap/late.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -378,10 +381,24 @@ void fftw_end(uint64_t index, struct detour_call *call, const uint64_t *frame)
 		fftw_plan_add(call->result[0], &shape);
 }
 
+// As for BLAS. Plans may have been destroyed, and others have come to lie there, while nobody
+// looked: those that are there already have no kind and no shape.
+static void start(struct agent *a)
+{
+	if (!late_has_begun())
+		return;
+	fftw_detour.late = a->config.ops & (1u << OP_FFTW);
+	definition_forget();
+	fftw_plan_remove_all();
+	for (uint32_t i = 0; i < DETOUR_ALIASES; i++)
+		__atomic_store_n(&fftw_aliases[i].told, 0, __ATOMIC_RELAXED);
+}
+
 #endif
 
 const struct agent_provider fftw_provider = {
 #ifdef __x86_64__
+	.start = start,
 	.stubs = &fftw_detour,
 #endif
 };

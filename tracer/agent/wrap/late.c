@@ -316,13 +316,14 @@ static void unbind(struct walk *w, const struct function *f, uint64_t *place)
 
 // Routines of libraries, of which there may be several: ours forwards to what the very place held.
 
-// Those of BLAS and LAPACK look like this in all their forms.
+// Those of BLAS, LAPACK and FFTW look like this in all their forms.
 static bool may_have_stub(const char *name)
 {
 	size_t length = strlen(name);
 
 	return (name[0] == 'c' && name[1] == 'b') || (name[0] == 'L' && name[1] == 'A') ||
-	       (name[0] == 's' && name[1] == 'c') || (length && name[length - 1] == '_');
+	       (name[0] == 's' && name[1] == 'c') || (name[0] == 'f' && name[1] == 'f') ||
+	       (length && name[length - 1] == '_');
 }
 
 static const void *stub_of(const char *name)

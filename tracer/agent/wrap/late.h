@@ -15,8 +15,8 @@
  * program next opens one or looks up a symbol. The loader's locks are held meanwhile. Pages that
  * are read-only are writable for that moment.
  *
- * Routines of BLAS are known by their stubs (op/detour.h), which lead to what each place held.
- * Where the agent was there from the start none of these does anything.
+ * Routines of BLAS and FFTW are known by their stubs (op/detour.h), which lead to what each place
+ *held. Where the agent was there from the start none of these does anything.
  */
 #pragma once
 
