@@ -3,6 +3,7 @@
 // why.
 #include "cli/report/sections.h"
 
+#include "cli/report/await_cells.h"
 #include "cli/report/view.h"
 #include "merge/query/query_awaits.h"
 
@@ -26,40 +27,28 @@ struct line {
 	double mean;
 };
 
-static void make_place(const struct section *s, const void *data, struct section_cell *cell)
+static void make_place(const struct section *s, const void *line, struct section_cell *cell)
 {
-	const struct line *line = data;
-
 	(void)s;
-	cell->place.file = line->at ? line->at->file : NULL;
-	cell->place.line = line->at ? line->at->line : 0;
+	await_cell_place(cell, ((const struct line *)line)->at);
 }
 
-static void make_at_function(const struct section *s, const void *data, struct section_cell *cell)
+static void make_at_function(const struct section *s, const void *line, struct section_cell *cell)
 {
-	const struct line *line = data;
-
 	(void)s;
-	cell->text = line->at ? line->at->name : NULL;
-	cell->flags = cell->text ? 0 : CELL_UNKNOWN;
+	await_cell_name(cell, ((const struct line *)line)->at);
 }
 
-static void make_at_file(const struct section *s, const void *data, struct section_cell *cell)
+static void make_at_file(const struct section *s, const void *line, struct section_cell *cell)
 {
-	const struct line *line = data;
-
 	(void)s;
-	cell->text = line->at ? line->at->file : NULL;
-	cell->flags = cell->text ? 0 : CELL_UNKNOWN;
+	await_cell_file(cell, ((const struct line *)line)->at);
 }
 
-static void make_at_line(const struct section *s, const void *data, struct section_cell *cell)
+static void make_at_line(const struct section *s, const void *line, struct section_cell *cell)
 {
-	const struct line *line = data;
-
 	(void)s;
-	cell->count = line->at && line->at->line > 0 ? (uint64_t)line->at->line : 0;
-	cell->flags = cell->count ? 0 : CELL_UNKNOWN;
+	await_cell_line(cell, ((const struct line *)line)->at);
 }
 
 static const struct section_column columns[] = {

@@ -3,6 +3,7 @@
 // loop.
 #include "cli/report/sections.h"
 
+#include "cli/report/await_cells.h"
 #include "cli/report/row_words.h"
 #include "cli/report/view.h"
 #include "merge/query/query_awaits.h"
@@ -24,13 +25,10 @@ struct line {
 	uint64_t total_ns, tasks, running_ns, ready_ns, waiting_ns;
 };
 
-static void make_place(const struct section *s, const void *data, struct section_cell *cell)
+static void make_place(const struct section *s, const void *line, struct section_cell *cell)
 {
-	const struct line *line = data;
-
 	(void)s;
-	cell->place.file = line->at->file;
-	cell->place.line = line->at->line;
+	await_cell_place(cell, ((const struct line *)line)->at);
 }
 
 static const struct section_column columns[] = {
@@ -58,56 +56,40 @@ struct sheet_row {
 	uint64_t count, steps, total_ns, running_ns, ready_ns, waiting_ns, longest_ns;
 };
 
-static void put_text(struct section_cell *cell, const char *text)
-{
-	cell->text = text;
-	cell->flags = text ? 0 : CELL_UNKNOWN;
-}
-
-static void put_line(struct section_cell *cell, const struct await_function *f)
-{
-	cell->count = f && f->line > 0 ? (uint64_t)f->line : 0;
-	cell->flags = cell->count ? 0 : CELL_UNKNOWN;
-}
-
 static void make_function(const struct section *s, const void *row, struct section_cell *cell)
 {
 	(void)s;
-	put_text(cell, ((const struct sheet_row *)row)->of->name);
+	await_cell_name(cell, ((const struct sheet_row *)row)->of);
 }
 
 static void make_file(const struct section *s, const void *row, struct section_cell *cell)
 {
 	(void)s;
-	put_text(cell, ((const struct sheet_row *)row)->of->file);
+	await_cell_file(cell, ((const struct sheet_row *)row)->of);
 }
 
 static void make_line(const struct section *s, const void *row, struct section_cell *cell)
 {
 	(void)s;
-	put_line(cell, ((const struct sheet_row *)row)->of);
+	await_cell_line(cell, ((const struct sheet_row *)row)->of);
 }
 
 static void make_other(const struct section *s, const void *row, struct section_cell *cell)
 {
-	const struct await_function *other = ((const struct sheet_row *)row)->other;
-
 	(void)s;
-	put_text(cell, other ? other->name : NULL);
+	await_cell_name(cell, ((const struct sheet_row *)row)->other);
 }
 
 static void make_other_file(const struct section *s, const void *row, struct section_cell *cell)
 {
-	const struct await_function *other = ((const struct sheet_row *)row)->other;
-
 	(void)s;
-	put_text(cell, other ? other->file : NULL);
+	await_cell_file(cell, ((const struct sheet_row *)row)->other);
 }
 
 static void make_other_line(const struct section *s, const void *row, struct section_cell *cell)
 {
 	(void)s;
-	put_line(cell, ((const struct sheet_row *)row)->other);
+	await_cell_line(cell, ((const struct sheet_row *)row)->other);
 }
 
 #define SHEET(place) .at = { 0, 0, place }
