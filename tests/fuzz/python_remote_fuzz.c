@@ -22,11 +22,15 @@ static bool read_input(void *context, uint64_t address, void *to, size_t size)
 {
 	struct input *input = context;
 	uint8_t *out = to;
+	size_t at = address % input->size;
 
 	if (address >= UINT64_C(1) << 20)
 		return false;
-	for (size_t i = 0; i < size; i++)
-		out[i] = input->data[(address + i) % input->size];
+	// In pieces: byte by byte, the hooks of coverage take nine tenths of the time.
+	for (size_t have = 0, piece; have < size; have += piece, at = 0) {
+		piece = size - have < input->size - at ? size - have : input->size - at;
+		memcpy(out + have, input->data + at, piece);
+	}
 	return true;
 }
 
