@@ -87,6 +87,7 @@ enum activity {
 	ACTIVITY_SQL,        /* SQLite runs a statement */
 	ACTIVITY_SQL_NEXT,   /* of these, goes from row to row */
 	ACTIVITY_SQL_SEEK,   /* of these, goes to a row by its key, or puts one in */
+	ACTIVITY_EXECUTE,    /* Python's sqlite3 has SQLite run a statement */
 	ACTIVITY_RANDOM,   /* the C library's generators of random numbers with one state for all */
 	ACTIVITY_LOGGING,  /* Python's logging */
 	ACTIVITY_DATE,     /* strptime and its like */

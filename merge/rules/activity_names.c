@@ -196,6 +196,8 @@ static const struct names table[] = {
 	{ ACTIVITY(SQL_SEEK),
 	  "sqlite3BtreeTableMoveto|sqlite3BtreeIndexMoveto|sqlite3BtreeMovetoUnpacked|"
 	  "sqlite3BtreeInsert|sqlite3BtreeDelete|sqlite3VdbeSorter*" },
+	{ ACTIVITY(EXECUTE), "{method 'execute' of 'sqlite3.Connection' objects}|"
+	                     "{method 'execute' of 'sqlite3.Cursor' objects}" },
 	{ ACTIVITY(RANDOM), "rand|random|drand48|lrand48|mrand48" },
 	{ ACTIVITY(LOGGING), "logging/__init__.py:*" },
 	{ ACTIVITY(DATE), "_strptime.py:*|strptime*|{built-in method strptime*|mktime*" },

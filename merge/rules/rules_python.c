@@ -18,13 +18,15 @@
 	(1u << METRIC_OFF_LOCK | 1u << METRIC_OFF_FILE | 1u << METRIC_OFF_NET |                    \
 	 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_SLEEP | 1u << METRIC_OFF_CHILD |                 \
 	 1u << METRIC_OFF_OTHER)
-#define FEW_IMPORTS_NS UINT64_C(300000000) /* imports that take less are nobody's concern */
-#define LITTLE_SHARE   0.10                /* of a line's time, in the interpreter and in arrays */
-#define OBJECTS_SHARE  0.05
-#define BRIEF_SHARE    0.10 /* of the run: threads that live less are no workers */
-#define STACKS_SHARE   0.40 /* of the time in logging, for stacks: so much is why it is slow */
-#define GC_OP          "garbage collection"
-#define LINES_MAX      256 /* of one coroutine */
+#define FEW_IMPORTS_NS   UINT64_C(300000000) /* imports that take less are nobody's concern */
+#define LITTLE_SHARE     0.10 /* of a line's time, in the interpreter and in arrays */
+#define OBJECTS_SHARE    0.05
+#define STATEMENTS_SHARE 0.3  /* of a line's time, in sqlite3's execute() */
+#define STEPPING_SHARE   0.6  /* and of that: less is what SQLite does for the statement itself */
+#define BRIEF_SHARE      0.10 /* of the run: threads that live less are no workers */
+#define STACKS_SHARE     0.40 /* of the time in logging, for stacks: so much is why it is slow */
+#define GC_OP            "garbage collection"
+#define LINES_MAX        256 /* of one coroutine */
 
 static bool has_python(const struct evidence *e)
 {
@@ -437,6 +439,7 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 
 struct line_time {
 	uint64_t all, interpreter, elements, objects, preparing;
+	uint64_t statements, stepping; // sqlite3's execute(), and of that what SQLite does
 };
 
 // Time on a CPU, of the critical thread, by place.
@@ -455,6 +458,9 @@ static struct line_time *time_of_lines(const struct evidence *e)
 		line->interpreter += time->doing & ACTIVITY(PYTHON) ? ns : 0;
 		line->elements += time->doing & ACTIVITY(ELEMENT) ? ns : 0;
 		line->objects += time->doing & ACTIVITY(OBJECTS) ? ns : 0;
+		line->statements += time->doing & ACTIVITY(EXECUTE) ? ns : 0;
+		line->stepping +=
+			time->doing & ACTIVITY(EXECUTE) && time->doing & ACTIVITY(SQL) ? ns : 0;
 		line->preparing += time->doing & ACTIVITY(PREPARE) ? ns : 0;
 	}
 	return lines;
@@ -473,6 +479,13 @@ static bool computes_little(const struct line_time *line)
 	return (double)line->interpreter > LITTLE_SHARE * (double)line->all &&
 	       (double)line->preparing > LITTLE_SHARE * (double)line->all &&
 	       (double)line->objects <= OBJECTS_SHARE * (double)line->all && !asks_for_little(line);
+}
+
+// Where it takes as long to begin and end a statement as to run it, it does little each time.
+static bool asks_one_by_one(const struct line_time *line)
+{
+	return (double)line->statements > STATEMENTS_SHARE * (double)line->all &&
+	       (double)line->stepping < STEPPING_SHARE * (double)line->statements;
 }
 
 static void add_line(const struct evidence *e, size_t place, const struct line_time *line,
@@ -521,6 +534,12 @@ static enum measured measure_lines(const struct evidence *e, const struct rule *
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(finding, "%s: %.0f %% of the time%s, most in %s", rule->title,
 	                   finding->value, evidence_queue(e), place);
+}
+
+static enum measured measure_statements(const struct evidence *e, const struct rule *rule,
+                                        struct finding *finding)
+{
+	return measure_lines(e, rule, asks_one_by_one, finding);
 }
 
 static enum measured measure_short(const struct evidence *e, const struct rule *rule,
@@ -714,6 +733,27 @@ const struct rule rules_python[] = {
 	            "(Numba, Cython); for two or three numbers use plain Python (math, tuples).",
 	  .source = "our choice",
 	  .measure = measure_short },
+	{ .id = "PY-QUERIES",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "MEM-CHURN", "PY-GC" },
+	  .title = "SQLite statements that do little each",
+	  .formula =
+	          "CPU time of lines that spend 30 % of theirs in execute() of Python's sqlite3, "
+	          "and of that less than 60 % in running statements, as a share of the critical "
+	          "thread's time; the rest of execute() looks up, binds and resets them",
+	  .why = "Each statement is looked up, given its parameters, run and reset, and its rows "
+	         "become Python objects: 2 to 10 us for one row, where a row of a larger "
+	         "statement takes 0.5 us.",
+	  .advice = "Ask for all rows with one statement instead of one for each (N+1 queries): a "
+	            "JOIN, a subquery, WHERE id IN (...); write many with executemany(); keep in a "
+	            "dict what is asked for again.",
+	  .source = "our choice",
+	  .part = 0.7,
+	  .part_from = "our choice: one statement for all rows finds and returns each of them, too",
+	  .measure = measure_statements },
 	{ .id = "PY-OBJECTS",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,

@@ -75,7 +75,7 @@ if(OPENBLAS_FOUND)
 endif()
 foreach(name archive array_loop backtracking callers clones collect columns commits concatenate consumer documents
         double_gemm elements event_loop exact exceptions flushing gil imports insert inverse joined
-        list_loop lists loader log_stacks median one_task records regex scan search sleeping slow_store
+        list_loop lists loader log_stacks median one_by_one one_task records regex scan search sleeping slow_store
         subprocesses text tiny_dot tiny_ops)
   fault(${name}_py ${name}.py)
 endforeach()

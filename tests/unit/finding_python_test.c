@@ -89,7 +89,7 @@ Test(finding_python, without_python_they_are_not_asked)
 	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",   "PY-GC",      "PY-IMPORT",
 		                           "PY-LOG",     "PY-DATE",  "PY-TRACE",   "PY-SERIALIZE",
 		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT", "PY-OBJECTS",
-		                           "PY-CAST",    "PY-ASYNC", "PY-SHORT" };
+		                           "PY-CAST",    "PY-ASYNC", "PY-SHORT",   "PY-QUERIES" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -153,6 +153,32 @@ Test(finding_python, numpy_calls_on_few_elements)
 		const struct finding *finding = finding_of(findings, "PY-SHORT");
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
 		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 500 * MS));
+	}
+}
+
+// Where running them is little of what statements take, there are too many.
+Test(finding_python, statements_one_by_one)
+{
+	static const struct {
+		uint64_t begin_ms, run_ms;
+		bool fires;
+	} table[] = { { 300, 200, true }, { 100, 400, false }, { 100, 50, false } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, table[i].begin_ms,
+		    "{page blog.py:8} > {method$'execute'$of$'sqlite3.Connection'$objects}@libc");
+		add(&f, 1, METRIC_ON_CPU, table[i].run_ms,
+		    "{page blog.py:8} > {method$'execute'$of$'sqlite3.Connection'$objects}@libc > "
+		    "sqlite3_step@libc");
+		add(&f, 1, METRIC_ON_CPU, 1000 - table[i].begin_ms - table[i].run_ms,
+		    "{page blog.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-QUERIES");
+		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
+		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 350 * MS));
 	}
 }
 
