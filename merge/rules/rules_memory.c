@@ -77,6 +77,22 @@ static enum measured measure_faults(const struct evidence *e, const struct rule 
 
 // What copies of objects allocate is given back elsewhere: of all that is, their part of what was
 // taken.
+// Python's functions that make one array or table of several: pandas.concat(), NumPy's
+// concatenate() and append().
+static bool joins_arrays(const struct finding *finding)
+{
+	static const char *const names[] = { "concat", "append", "vstack", "hstack" };
+	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+	const char *end = finding->file ? strrchr(finding->file, '.') : NULL;
+
+	if (!callee || !end || strcmp(end, ".py") != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(callee, names[i]) == 0)
+			return true;
+	return strstr(callee, "concatenate") != NULL;
+}
+
 static enum measured measure_copies(const struct evidence *e, const struct rule *rule,
                                     struct finding *finding)
 {
@@ -94,7 +110,14 @@ static enum measured measure_copies(const struct evidence *e, const struct rule 
 			copied += ns;
 	}
 	finding->elsewhere_ns = ns_whole(share_of(copied, taken) * (double)given);
-	return measure_doing(e, rule, finding);
+	enum measured measured = measure_doing(e, rule, finding);
+	if (measured == MEASURED && joins_arrays(finding))
+		finding_advise(finding,
+		               "Joining in a loop copies each time all that is there already: "
+		               "collect the pieces in a list and join them once behind the loop "
+		               "(pandas.concat(pieces), numpy.concatenate(pieces)), or allocate "
+		               "the final size first and fill it.");
+	return measured;
 }
 
 // Page cache does not count: it goes as soon as there is need.

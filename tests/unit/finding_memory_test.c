@@ -215,3 +215,34 @@ Test(finding_memory, interrupts_are_no_page_faults)
 		cr_expect_eq(finding_of(findings, "MEM-FAULT") != NULL, faults == 3000);
 	}
 }
+
+Test(finding_memory, who_joins_arrays_piece_by_piece_is_advised_to_do_so_once)
+{
+	static const struct {
+		const char *stack;
+		bool joins;
+	} table[] = {
+		{ "{collect a.py:8} > {concat /usr/lib/python3.11/pandas/core/reshape/concat.py:70} "
+		  "> memcpy@libc",
+		  true },
+		{ "{collect a.py:8} > {built-in$method$numpy.concatenate}@libc > memcpy@libc",
+		  true },
+		{ "{collect a.py:8} > {copy /usr/lib/python3.11/pandas/core/generic.py:70} > "
+		  "memcpy@libc",
+		  false },
+		{ "collect a.c:8 > concat@libc > memcpy@libc", false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 600, table[i].stack);
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEM-COPY");
+		cr_assert(finding != NULL, "row %zu", i);
+		cr_expect_eq(strstr(finding->advice, "join them once") != NULL, table[i].joins,
+		             "row %zu: %s", i, finding->advice);
+	}
+}
