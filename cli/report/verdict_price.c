@@ -148,9 +148,10 @@ void verdict_say_price(const struct verdict_facts *f, struct verdict *v)
 	if (v->price.low_ns && high - low >= WIDE_SHARE)
 		snprintf(v->sentence + length, size, " %s saves %.0f to %.0f %% of wall time.",
 		         what, 100 * low, 100 * high);
-	else if (v->price.low_ns && high >= NEARLY_ALL && low >= NEARLY_ALL)
+	// Of code there is no cause that could be all of it.
+	else if (v->said && v->price.low_ns && low >= NEARLY_ALL)
 		snprintf(v->sentence + length, size, " %s saves nearly all of wall time.", what);
-	else if (v->price.low_ns && high >= NEARLY_ALL)
+	else if (v->said && v->price.low_ns && high >= NEARLY_ALL)
 		snprintf(v->sentence + length, size, " %s saves %.0f %% of wall time or more.",
 		         what, 100 * low);
 	else if (high < NEARLY_ALL) // that it is at most everything is no news
