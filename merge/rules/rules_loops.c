@@ -7,6 +7,7 @@
 #include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
+#include "base/strings.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 #include "symbolize/loop/loop_fact.h"
@@ -66,6 +67,20 @@ static bool add_time(struct loop_rows *loops, const struct activity_time *time)
 	loops->rows[at].critical_ns += time->critical_ns[METRIC_ON_CPU];
 	loops->rows[at].cpu_ns += time->ns[METRIC_ON_CPU];
 	return true;
+}
+
+// The function of the line that FACT has: one that was inlined into it may be at the sample.
+static const char *function_at(const struct profile *p, uint32_t loop, const struct loop_fact *fact)
+{
+	for (uint32_t id = 1; fact->file && id <= profile_locations(p)->count; id++) {
+		const struct location *location = profile_location(p, id);
+		const struct place *places = profile_places(p, location);
+		for (uint32_t i = 0; location->loop == loop && i < location->place_count; i++)
+			if (places[i].line == fact->line &&
+			    strings_same(profile_string(p, places[i].file), fact->file))
+				return profile_string(p, places[i].function);
+	}
+	return NULL;
 }
 
 // The function that a loop stands in: the innermost that is the user's own, or the file of code
@@ -193,7 +208,9 @@ static void add_rows(const struct evidence *e, struct loop_rows *loops, bool cri
 		if (!most ||
 		    !loop_fact_parse(profile_string(e->profile, loops->rows[best].loop), &fact))
 			return;
-		const char *function = function_of(e->profile, loops->rows[best].loop);
+		const char *function = function_at(e->profile, loops->rows[best].loop, &fact);
+		if (!function)
+			function = function_of(e->profile, loops->rows[best].loop);
 		// A loop of a library's template has the place that has called it.
 		if (!fact.file && loops->rows[best].place != ACTIVITY_NO_PLACE)
 			take_place(e, loops->rows[best].place, &function, &fact);

@@ -281,3 +281,19 @@ Test(finding_loops, threads_that_write_to_one_line_are_slow_if_they_run_at_once)
 		begin();
 	}
 }
+
+// The line of a loop is the jump's; a sample may be in what was inlined there.
+Test(finding_loops, the_function_of_a_loop_is_that_of_its_line)
+{
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > same a.c:4|hot a.c:20");
+	add(&f, 1, METRIC_ON_CPU, 400, HOT);
+	add(&f, 1, METRIC_ON_CPU, 200, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	put_in_loop(4, "chase 0 0 20 a.c");
+	put_in_loop(20, "chase 0 0 20 a.c");
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-CHASE");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->function, "hot");
+	cr_expect_eq(finding->line, 20);
+}
