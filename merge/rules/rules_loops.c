@@ -64,6 +64,9 @@ static bool add_time(struct loop_rows *loops, const struct activity_time *time)
 			                                         .place = time->place,
 			                                         .callee = time->callee };
 	}
+	// A sample in what was inlined from the user's own code has called nothing.
+	if (!loops->rows[at].callee)
+		loops->rows[at].callee = time->callee;
 	loops->rows[at].critical_ns += time->critical_ns[METRIC_ON_CPU];
 	loops->rows[at].cpu_ns += time->ns[METRIC_ON_CPU];
 	return true;

@@ -95,6 +95,21 @@ Test(finding_loops, chains_of_a_hash_table_are_its_own_advice)
 	finding = finding_of(list, "CPU-CHASE");
 	cr_assert(finding != NULL);
 	cr_expect(strstr(finding->advice, "last element") != NULL, "%s", finding->advice);
+	end();
+	begin();
+	// A comparison of the user's own that is inlined there calls nothing of the table's.
+	add(&f, 1, METRIC_ON_CPU, 200, "main a.c:3 > same a.c:4|hot a.c:20");
+	add(&f, 1, METRIC_ON_CPU, 600,
+	    "main a.c:3 > std::_Hashtable<int>::_M_find_node "
+	    "/usr/include/c++/12/bits/hashtable.h:21|hot a.c:20");
+	add(&f, 1, METRIC_ON_CPU, 200, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	put_in_loop(4, "chase 0 0 20 a.c");
+	put_in_loop(21, "chase 0 0 20 a.c");
+	cleanup(findings) struct findings *mixed = look(NULL);
+	finding = finding_of(mixed, "CPU-CHASE");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->advice, "hash function") != NULL, "%s", finding->advice);
 }
 
 // What another rule knows is the better answer.
