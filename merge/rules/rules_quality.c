@@ -91,7 +91,8 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 	else if (run->setup_ns > cost / 2)
 		finding_advise(finding, "Most is at starts of processes: use --no-ops.");
 	return finding_say(finding,
-	                   "profiling overhead inflates %s: %.1f %% of the program's CPU time",
+	                   "profiling inflates %s: apart from hooks, it adds %.1f %% to the "
+	                   "program's CPU time",
 	                   inflated(run, full ? run->collector_cpu_ns : 0), finding->value);
 }
 
