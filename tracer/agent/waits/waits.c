@@ -617,6 +617,11 @@ void waits_fork(void)
 	own.inside = 0;
 	if (!wiped && waits.epoch)
 		memset(&waits, 0, sizeof(waits));
+	// Not in the child's first wait: some programs look for signals, and then begin to wait,
+	// and hang if one comes in between. CPython's semaphores are so: what is done there is
+	// added.
+	if (agent && agent->on)
+		waits_tid();
 }
 
 void waits_finish(void)
