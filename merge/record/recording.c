@@ -84,6 +84,7 @@ struct recording {
 	pid_t child;
 	struct session *session; // of the agent; NULL if there is none
 	size_t joined;           // of the attached ones, those that have the agent: the first ones
+	uint64_t followed_ns;    // the processes from then on
 	char agent[PATH_MAX];    // its library, where it is needed
 	enum agent_role agent_role;
 	uint32_t others_hz;            // the rate for who does not sample itself
@@ -449,6 +450,7 @@ int recording_attach(struct recording *r, pid_t child, struct error *err)
 	if (attached ? sampler_follow(r->sampler, attached, r->options.attached_count, err) < 0
 	             : sampler_attach(r->sampler, child, err) < 0)
 		return -1;
+	r->followed_ns = clock_now_ns();
 	return open_early(r, err) < 0 ? -1 : join_attached(r, err);
 }
 
@@ -457,6 +459,8 @@ void recording_start(struct recording *r, const struct run *run)
 	bool kernel = sampler_status(r->sampler)->kernel_stacks;
 
 	r->run = *run;
+	if (r->options.attached) // for the agent to join takes a while, in which threads are seen
+		r->run.start_ns = r->followed_ns;
 	r->machine = machine_now();
 	recorded_start(&r->recorder.recorded, r->run.start_ns);
 	checkpoint_init(&r->checkpoint, r->options.checkpoint, clock_now_ns());
@@ -666,8 +670,8 @@ void recording_end(struct recording *r, int status, const struct rusage *usage)
 	struct error finish;
 
 	r->run.exit_status = status;
-	take_time(r);
 	leave_attached(r); // before the last that it has written is taken
+	take_time(r);      // and threads are seen until then
 	if (usage) {
 		r->run.target_cpu_ns = usage_cpu_ns(usage);
 		r->run.peak_rss_bytes = (uint64_t)usage->ru_maxrss * 1024;

@@ -145,6 +145,15 @@ class AttachAgent(Case):
                 process.send_signal(signal.SIGTERM)
                 self.end(process, ("0 wrong\n", 0))
 
+    def test_the_run_is_as_long_as_its_threads_are_seen(self):
+        """To join and to leave takes as long as a short recording: that is part of both, or of neither."""
+        process = self.start(ATTACHED, "pnefrwa")
+        self.assertEqual(self.attach(process).returncode, 0)
+        run = next(int(row["wall_ns"]) for row in self.table("run"))
+        longest = max(int(row["total_ns"]) for row in self.table("threads"))
+        self.assertLess(abs(longest - run), 0.1 * run + 2e6)
+        self.end(process, ("0 wrong\n", 0))
+
     def test_a_python_notices_nothing(self):
         for python in PYTHONS or [sys.executable]:
             with self.subTest(python=python):
@@ -159,10 +168,13 @@ class AttachAgent(Case):
             self.assertEqual(done.returncode, 0, done.stderr)
         self.end(process, ("over\n", 0))
 
-    def ops(self):
-        done = self.verb("report", "--export", "csv=-", "--table", "ops", self.path("profile.bneck"))
+    def table(self, name):
+        done = self.verb("report", "--export", "csv=-", "--table", name, self.path("profile.bneck"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        return {row["name"]: row for row in csv.DictReader(io.StringIO(done.stdout.decode()))}
+        return list(csv.DictReader(io.StringIO(done.stdout.decode())))
+
+    def ops(self):
+        return {row["name"]: row for row in self.table("ops")}
 
     def test_ops_of_pytorch(self):
         process = self.start(LATE_TORCH)
