@@ -129,18 +129,26 @@ static uint64_t moved(uint64_t address, uint64_t bias)
 	return address ? address + bias : 0;
 }
 
-static bool look_into(uint32_t pid, const struct event_map *map, struct event_python *out)
+// The file of MAP as the process PID sees it; -1: it cannot be opened.
+static int open_there(uint32_t pid, const struct event_map *map)
 {
 	static const struct foreign_rules rules = { 0 };
 	char path[PATH_MAX];
-	struct found found = { 0 };
-	struct python_layout layout;
 	struct stat st;
-	uint64_t bias;
 
 	if (snprintf(path, sizeof(path), "/proc/%u/root%s", pid, map->path) >= (int)sizeof(path))
-		return false;
-	cleanup_close int fd = foreign_open(path, &rules, &st, NULL);
+		return -1;
+	return foreign_open(path, &rules, &st, NULL);
+}
+
+static bool look_for_runtime(uint32_t pid, const struct event_map *map, void *to)
+{
+	struct event_python *out = to;
+	struct found found = { 0 };
+	struct python_layout layout;
+	uint64_t bias;
+
+	cleanup_close int fd = open_there(pid, map);
 	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	bool known = elf && gelf_getclass(elf) == ELFCLASS64 && take_symbols(elf, &found) &&
 	             bias_of(elf, map, &bias);
@@ -192,23 +200,26 @@ static bool read_own(Elf *elf, struct python_tasks_own *out)
 	return false;
 }
 
-// The file at PATH as the process PID sees it.
-static bool look_for_own(uint32_t pid, const char *path_there, struct python_tasks_own *out)
+static bool look_for_own(uint32_t pid, const struct event_map *map, void *out)
 {
-	static const struct foreign_rules rules = { 0 };
-	char path[PATH_MAX];
-	struct stat st;
-
-	if (snprintf(path, sizeof(path), "/proc/%u/root%s", pid, path_there) >= (int)sizeof(path))
-		return false;
-	cleanup_close int fd = foreign_open(path, &rules, &st, NULL);
+	cleanup_close int fd = open_there(pid, map);
 	Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	bool found = elf && gelf_getclass(elf) == ELFCLASS64 && read_own(elf, out);
+
 	elf_end(elf);
 	return found;
 }
 
-bool python_find_tasks(uint32_t pid, struct python_tasks_own *out)
+static bool may_have_own(const char *path)
+{
+	return strstr(path, "_asyncio") || strstr(path, "python3");
+}
+
+// Calls LOOK with files that PID runs code of, of those that MAY_HAVE it (NULL: all), until it has
+// found OUT.
+static bool look_into_files(uint32_t pid, bool (*may_have)(const char *path),
+                            bool (*look)(uint32_t pid, const struct event_map *map, void *out),
+                            void *out)
 {
 	char path[64];
 	cleanup_free char *line = NULL;
@@ -221,28 +232,19 @@ bool python_find_tasks(uint32_t pid, struct python_tasks_own *out)
 	elf_version(EV_CURRENT);
 	for (int files = 0; !found && maps && files < FILES_MAX && getline(&line, &room, maps) > 0;)
 		if (mapper_parse(line, &map) && map.protection & PROT_EXEC && map.path[0] == '/' &&
-		    (strstr(map.path, "_asyncio") || strstr(map.path, "python3"))) {
+		    (!may_have || may_have(map.path))) {
 			files++;
-			found = look_for_own(pid, map.path, out);
+			found = look(pid, &map, out);
 		}
 	return found;
 }
 
+bool python_find_tasks(uint32_t pid, struct python_tasks_own *out)
+{
+	return look_into_files(pid, may_have_own, look_for_own, out);
+}
+
 bool python_find(uint32_t pid, struct event_python *out)
 {
-	char path[64];
-	cleanup_free char *line = NULL;
-	size_t room = 0;
-	struct event_map map;
-	bool found = false;
-
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	cleanup_fclose FILE *maps = fopen(path, "re");
-	elf_version(EV_CURRENT);
-	for (int files = 0; !found && maps && files < FILES_MAX && getline(&line, &room, maps) > 0;)
-		if (mapper_parse(line, &map) && map.protection & PROT_EXEC && map.path[0] == '/') {
-			files++;
-			found = look_into(pid, &map, out);
-		}
-	return found;
+	return look_into_files(pid, NULL, look_for_runtime, out);
 }
