@@ -550,8 +550,8 @@ static bool has_run(const struct wall *w, struct history *h)
 	return false;
 }
 
-// What a thread waited for is told by itself, once it runs again, for which it may lack a CPU. A
-// child may be in its first wait: whether it tells of any is not known before that is over.
+// A thread reports what it waited for once it runs again, for which it may lack a CPU. A child may
+// be in its first wait: whether it reports any is not known before that is over.
 static bool may_be_told(const struct wall *w, struct history *h, uint64_t to_ns, enum metric cause)
 {
 	uint64_t age = w->now_ns - min_ns(to_ns, w->now_ns);

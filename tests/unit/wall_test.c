@@ -657,8 +657,8 @@ Test(wall, waits_whose_stacks_were_not_taken_are_where_their_thread_mostly_waits
 	wall_free(wall);
 }
 
-// A child tells of its first wait when that is over, which it spent in several parts.
-Test(wall, the_first_wait_of_a_process_is_told_late)
+// A child reports its first wait when that is over, which it spent in several parts.
+Test(wall, the_first_wait_of_a_process_is_reported_late)
 {
 	two_run();
 	uint64_t begin = now, since = now;
