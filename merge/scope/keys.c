@@ -24,16 +24,20 @@
 //	main  read  __syscall_cancel  __internal_syscall_cancel  __syscall_cancel_arch
 //
 // It is recognized by these names. Where the library's symbols are not installed, it is what has no
-// name in it, is called in it, and waits, or only calls what does: so is the inside of
-// pthread_mutex_lock() and its like, in any version.
+// name in it, is called in it, and waits, or calls little but what does: so is the inside of
+// pthread_mutex_lock() and its like, in any version. A place is judged by where most of its time
+// is, as all calls share that way: close() jumps into it, and a sample may find it between two
+// calls.
 
 struct profile;
 
 #define DEPTH_MAX 3 // functions of that way, one within the other
+#define MOSTLY    9 // times as much in that way as in all else
 
-enum {
-	CALLS_FOUND = 1,
-	CALLS_OTHERS = 2
+// One location's time.
+struct within {
+	uint64_t found_ns;  // in what it calls of that way
+	uint64_t others_ns; // in all else
 };
 
 static bool is_named_so(const char *name)
@@ -84,34 +88,66 @@ static void find_named(const struct profile *p, bool *nameless, bool *found)
 	}
 }
 
+// The library's own code calls it.
+static bool is_inner(const struct profile *p, const struct path_node *node)
+{
+	const struct path_node *parent = node->parent ? profile_node(p, node->parent) : NULL;
+
+	return parent && parent->parent && is_libc(p, profile_location(p, parent->location));
+}
+
 static void find_waiting(const struct profile *p, const bool *nameless, bool *found)
 {
 	for (uint32_t i = 0; i < profile_cells(p)->count; i++) {
 		const struct cell *cell = &profile_cells(p)->cells[i];
 		const struct path_node *node = profile_node(p, cell->node);
-		if (node->parent && is_call(cell->metric) && nameless[node->location - 1])
+		if (is_call(cell->metric) && is_inner(p, node) && nameless[node->location - 1])
 			found[node->location - 1] = true;
 	}
 }
 
-// Who calls nothing but what is found. CALLS is room for what each location calls.
-static bool find_callers(const struct profile *p, const bool *nameless, bool *found,
-                         unsigned char *calls)
+// [node - 1]: the time that was spent in the node and below it. NULL if there is no memory.
+static uint64_t *times_of_nodes(const struct profile *p)
+{
+	const struct cells *cells = profile_cells(p);
+	uint32_t count = profile_paths(p)->count;
+	uint64_t *times = calloc((size_t)count + 1, sizeof(*times));
+
+	if (!times)
+		return NULL;
+	for (uint32_t i = 0; i < cells->count; i++)
+		times[cells->cells[i].node - 1] += cells_whole(cells, &cells->cells[i]);
+	for (uint32_t id = count; id > 0; id--) { // callers come before what they call
+		uint32_t parent = profile_node(p, id)->parent;
+		if (parent)
+			times[parent - 1] += times[id - 1];
+	}
+	return times;
+}
+
+// Who spends its time in what is found.
+static bool find_callers(const struct profile *p, const uint64_t *times, const bool *nameless,
+                         bool *found, struct within *within)
 {
 	bool more = false;
 
-	memset(calls, 0, profile_locations(p)->count);
+	memset(within, 0, profile_locations(p)->count * sizeof(*within));
 	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
 		const struct path_node *node = profile_node(p, id);
-		const struct path_node *parent =
-			node->parent ? profile_node(p, node->parent) : NULL;
-		if (parent && parent->parent)
-			calls[parent->location - 1] |=
-				found[node->location - 1] ? CALLS_FOUND : CALLS_OTHERS;
+		if (!node->parent)
+			continue; // a thread
+		within[node->location - 1].others_ns += times[id - 1];
+		const struct path_node *parent = profile_node(p, node->parent);
+		if (!parent->parent || !found[node->location - 1])
+			continue;
+		within[parent->location - 1].found_ns += times[id - 1];
+		within[parent->location - 1].others_ns -= times[id - 1];
 	}
 	for (uint32_t id = 1; id <= profile_locations(p)->count; id++) {
+		const struct within *w = &within[id - 1];
 		bool caller = profile_location(p, id)->kind == FRAME_RETURN;
-		if (!caller || found[id - 1] || calls[id - 1] != CALLS_FOUND || !nameless[id - 1])
+		if (!caller || found[id - 1] || !nameless[id - 1] ||
+		    w->found_ns <= MOSTLY * w->others_ns)
 			continue;
 		found[id - 1] = true;
 		more = true;
@@ -119,18 +155,22 @@ static bool find_callers(const struct profile *p, const bool *nameless, bool *fo
 	return more;
 }
 
-// What is not called by the library's own code, or by somebody unknown, stays what it is: a
-// function that has a name may have been left by a jump.
-static void leave_outermost(const struct profile *p, const bool *nameless, bool *found)
+// What is mostly called by others than the library's own code, or by somebody unknown, stays what
+// it is: a function that has a name may have been left by a jump.
+static void leave_outermost(const struct profile *p, const uint64_t *times, const bool *nameless,
+                            bool *found, struct within *within)
 {
+	memset(within, 0, profile_locations(p)->count * sizeof(*within));
 	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
 		const struct path_node *node = profile_node(p, id);
-		const struct path_node *parent =
-			node->parent ? profile_node(p, node->parent) : NULL;
-		if (parent && nameless[node->location - 1] &&
-		    (!parent->parent || !is_libc(p, profile_location(p, parent->location))))
-			found[node->location - 1] = false;
+		if (!node->parent)
+			continue;
+		struct within *w = &within[node->location - 1];
+		*(is_inner(p, node) ? &w->found_ns : &w->others_ns) += times[id - 1];
 	}
+	for (uint32_t id = 1; id <= profile_locations(p)->count; id++)
+		if (nameless[id - 1] && within[id - 1].found_ns <= within[id - 1].others_ns)
+			found[id - 1] = false;
 }
 
 // [location - 1]: whether it is part of that. NULL if there is no memory.
@@ -139,15 +179,16 @@ static bool *syscall_frames(const struct profile *p)
 	size_t count = (size_t)profile_locations(p)->count + 1;
 	cleanup_free bool *found = calloc(count, sizeof(*found));
 	cleanup_free bool *nameless = calloc(count, sizeof(*nameless));
-	cleanup_free unsigned char *calls = calloc(count, sizeof(*calls));
+	cleanup_free struct within *within = calloc(count, sizeof(*within));
+	cleanup_free uint64_t *times = times_of_nodes(p);
 
-	if (!found || !nameless || !calls)
+	if (!found || !nameless || !within || !times)
 		return NULL;
 	find_named(p, nameless, found);
 	find_waiting(p, nameless, found);
-	for (int i = 0; i < DEPTH_MAX && find_callers(p, nameless, found, calls); i++)
+	for (int i = 0; i < DEPTH_MAX && find_callers(p, times, nameless, found, within); i++)
 		;
-	leave_outermost(p, nameless, found);
+	leave_outermost(p, times, nameless, found, within);
 	return steal(found);
 }
 

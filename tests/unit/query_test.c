@@ -746,6 +746,18 @@ Test(query, the_inside_of_a_c_library_without_symbols_does_not_wait_itself)
 	             "lock 9/9, read 4/4, [libgomp.so.1] 3/3, main 0/16, run 0/3"));
 }
 
+// close() jumps into what read() calls, and a sample finds that at work.
+Test(query, who_waits_is_known_although_others_take_the_same_way)
+{
+	add(&f, 1, METRIC_OFF_PIPE, 90, "main a.c:2 > read@libc > ?@libc > ?@libc");
+	add(&f, 1, METRIC_OFF_FILE, 4, "main a.c:3 > ?@libc > ?@libc");
+	add(&f, 1, METRIC_OFF_FILE, 3, "main a.c:3 > ?@libc");
+	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:2 > read@libc > ?@libc > [kernel]");
+	name_all(&f);
+	cr_expect(eq(str, (char *)ask(&f, &(struct query){ .off_cpu = true }),
+	             "read 90/90, main 7/97"));
+}
+
 // pthread_join() jumps to the function that waits.
 Test(query, the_inside_of_a_c_library_that_nothing_named_leads_to_is_told)
 {
