@@ -106,26 +106,26 @@ static void take_register(const ZydisDecodedOperand *operand, struct insn *out)
 static void take_memory(const struct decoded *d, const ZydisDecodedOperand *operand,
                         struct insn *out)
 {
-	const ZydisDecodedOperandMem *mem = &operand->mem;
 	struct insn_memory memory = {
-		.base = number_of(mem->base),
-		.index = number_of(mem->index),
-		.scale = mem->scale,
+		.base = number_of(operand->mem.base),
+		.index = number_of(operand->mem.index),
+		.scale = operand->mem.scale,
 		.bytes = (uint16_t)(operand->size / 8),
-		.displacement = mem->disp.value,
-		.elsewhere = mem->type == ZYDIS_MEMOP_TYPE_VSIB ||
-		             mem->segment == ZYDIS_REGISTER_FS || mem->segment == ZYDIS_REGISTER_GS,
+		.displacement = operand->mem.disp.value,
+		.elsewhere = operand->mem.segment == ZYDIS_REGISTER_FS ||
+		             operand->mem.segment == ZYDIS_REGISTER_GS,
 	};
 	bool reads = operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
 	bool writes = operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
 
-	if (mem->base == ZYDIS_REGISTER_RIP)
+	memory.elsewhere |= is_vector(memory.index); // gather and scatter: as many places as lanes
+	if (operand->mem.base == ZYDIS_REGISTER_RIP)
 		memory.displacement += out->at + d->insn.length;
 	if (memory.base != INSN_NO_REG)
 		out->reads |= BIT(memory.base);
 	if (memory.index != INSN_NO_REG)
 		out->reads |= BIT(memory.index);
-	if (mem->type == ZYDIS_MEMOP_TYPE_AGEN) {
+	if (operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN) {
 		out->memory = memory;
 		return;
 	}
