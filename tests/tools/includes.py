@@ -71,6 +71,7 @@ ONE_CLIENT = {
     "cli/html/html_assets.h": "the page itself: cmake/html.cmake makes the other file",
     "cli/run/attach.h": "processes that run already, apart from those that are launched",
     "merge/record/checkpoint.h": "a forked writer, apart from what is recorded meanwhile",
+    "merge/scope/libc_frames.h": "what is known of C libraries, apart from rows and their names",
     "tracer/agent/blas/blas_table.h": "a table of routines",
     "tracer/agent/cupti/cupti.h": "InitializeInjection() is called by the driver, and by who stands before its loader",
     "tracer/agent/memory/allocator.h": "what is known of other allocators' blocks",

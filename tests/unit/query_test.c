@@ -758,6 +758,17 @@ Test(query, who_waits_is_known_although_others_take_the_same_way)
 	             "read 90/90, main 7/97"));
 }
 
+Test(query, what_leads_from_the_c_library_into_the_program_is_no_function_of_it)
+{
+	add(&f, 1, METRIC_ON_CPU, 9, "_start@app > begin@libc > ?@libc > main a.c:1");
+	add(&f, 1, METRIC_ON_CPU, 5, "?@libc > ?@libc > work a.c:2 > sort@libc > order a.c:3");
+	add(&f, 1, METRIC_ON_CPU, 2, "main a.c:1 > ?@libc");
+	name_all(&f);
+	cr_expect(eq(
+		str, (char *)ask(&f, &(struct query){ 0 }),
+		"main 9/11, order 5/5, [libc.so.6] 2/2, _start 0/9, begin 0/9, sort 0/5, work 0/5"));
+}
+
 // pthread_join() jumps to the function that waits.
 Test(query, the_inside_of_a_c_library_that_nothing_named_leads_to_is_told)
 {
