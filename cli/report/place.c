@@ -366,6 +366,82 @@ struct place_op place_op_below(const struct call_tree *tree, const struct place_
 	return most_of(&b->ops);
 }
 
+// Who has called into a library, by functions of the library and of the user's own.
+struct library_search {
+	const char *module;
+	uint64_t self;
+	struct direct entries, owners;
+	int lines[DIRECT_MAX]; // of each of OWNERS, of the call that has most of its time
+	uint64_t most[DIRECT_MAX];
+};
+
+// Where a search is: below OWN, at whose LINE what follows is called, and below ENTRY.
+struct library_path {
+	const struct call_node *own, *entry;
+	int line;
+};
+
+static void add_to_library(struct library_search *s, const struct library_path *path, uint64_t self)
+{
+	size_t i = 0;
+
+	s->self += self;
+	if (path->entry)
+		add_direct(&s->entries, path->entry, self);
+	if (!path->own || !self)
+		return;
+	add_direct(&s->owners, path->own, self);
+	while (i < s->owners.count &&
+	       strcmp(s->owners.callers[i].caller->name, path->own->name) != 0)
+		i++;
+	if (i == s->owners.count || self <= s->most[i])
+		return;
+	s->most[i] = self;
+	s->lines[i] = path->line;
+}
+
+static void library_below(struct library_search *s, const struct call_node *node,
+                          struct library_path path, int depth)
+{
+	for (; node && depth < DEPTH_MAX; node = node->next) {
+		struct library_path inner = path;
+		bool within = !node->kernel && !node->op && strings_same(node->module, s->module);
+		bool named = node->name[0] != '[';
+		if (path.own && !path.line)
+			inner.line = node->call_line;
+		if (within)
+			inner.entry = path.entry || !named ? path.entry : node;
+		else if (is_own(node) && named)
+			inner = (struct library_path){ .own = node };
+		else if (!node->kernel && !node->op && !origin_is_libc(node->module))
+			inner.entry = NULL;
+		if (within)
+			add_to_library(s, &inner, node->self);
+		library_below(s, node->child, inner, depth + 1);
+	}
+}
+
+struct place_library place_library_of(const struct call_tree *tree, const char *module)
+{
+	cleanup_free struct library_search *s = calloc(1, sizeof(*s));
+	struct place_library library = { 0 };
+
+	if (!s)
+		return library;
+	s->module = module;
+	library_below(s, call_tree_root(tree)->child, (struct library_path){ 0 }, 0);
+	struct place_direct entry = busiest_of(&s->entries), own = busiest_of(&s->owners);
+	library = (struct place_library){ .entry = entry.caller,
+		                          .own = own.caller,
+		                          .self = s->self,
+		                          .entry_ns = entry.self,
+		                          .own_ns = own.self };
+	for (size_t i = 0; own.caller && i < s->owners.count; i++)
+		if (s->owners.callers[i].caller == own.caller)
+			library.line = s->lines[i];
+	return library;
+}
+
 // A function's outermost calls, and of what these call themselves the one that has most.
 struct passing {
 	const char *function;

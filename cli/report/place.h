@@ -81,6 +81,21 @@ struct place_op place_op_below(const struct call_tree *tree, const struct place_
                                bool (*counts)(const void *context, const char *op),
                                const void *context);
 
+/*
+ * A library, by what its functions do themselves: which of them code outside of it calls, and whose
+ * code that is for.
+ */
+struct place_library {
+	const struct call_node *entry; /* below which more of SELF is than below any other; NULL if
+	                                  none has a name */
+	const struct call_node *own; /* of the user's own, for which most of SELF is; NULL: none */
+	int line;                    /* of OWN, where it calls most; 0 if unknown */
+	uint64_t self;               /* of all functions of the library */
+	uint64_t entry_ns, own_ns;   /* of SELF */
+};
+
+struct place_library place_library_of(const struct call_tree *tree, const char *module);
+
 /* Whether FUNCTION only passes on to one other function, which has all of its time but for 1 %, and
    hardly any from other callers: its row says the same. */
 bool place_passes_on(const struct call_tree *tree, const char *function);

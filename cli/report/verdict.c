@@ -116,14 +116,23 @@ static void add_noise(const struct verdict_facts *f, struct verdict *v)
 }
 
 static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {
-	verdict_lies_elsewhere,  verdict_nothing_measured,
-	verdict_idles,           found,
-	verdict_waits_for_cpu,   verdict_others_wait_for_cpu,
-	verdict_waits,           verdict_all_wait,
-	verdict_too_few_samples, verdict_our_own,
-	verdict_nothing_seen,    verdict_hot_op,
-	verdict_asked_for,       verdict_nameless_jit,
-	verdict_of_processes,    verdict_flat,
+	verdict_lies_elsewhere,
+	verdict_nothing_measured,
+	verdict_idles,
+	found,
+	verdict_waits_for_cpu,
+	verdict_others_wait_for_cpu,
+	verdict_waits,
+	verdict_all_wait,
+	verdict_too_few_samples,
+	verdict_our_own,
+	verdict_nothing_seen,
+	verdict_hot_op,
+	verdict_asked_for,
+	verdict_nameless_jit,
+	verdict_of_processes,
+	verdict_of_library,
+	verdict_flat,
 	verdict_hot_function,
 };
 

@@ -216,9 +216,10 @@ bool verdict_of_imports(const struct verdict_facts *f, struct verdict *v)
 
 bool verdict_asked_for(const struct verdict_facts *f, struct verdict *v)
 {
+	struct verdict_library library;
 	struct place_sum sum;
 
-	if (!verdict_asks_most(f, MORE_THAN, &sum))
+	if (!verdict_asks_most(f, MORE_THAN, &sum) || verdict_busiest_library(f, &library))
 		return false;
 	return (verdict_is_import(&sum) && verdict_of_imports(f, v)) || say_sum(f, &sum, v);
 }

@@ -74,6 +74,11 @@ static uint64_t cut_ns(const struct verdict_facts *f)
 	return end > from ? end - from : 0;
 }
 
+double verdict_price_of_ns(const struct verdict_facts *f, uint64_t cpu_ns)
+{
+	return price_of(f, cpu_ns, f->crowd.cpu ? queue_of(f, cpu_ns) : 0);
+}
+
 double verdict_price_of_row(const struct verdict_facts *f, const struct row *row)
 {
 	return price_of(f, row->self, queue_of_row(f, row));
@@ -249,32 +254,79 @@ static bool orders(const struct verdict_facts *f, const struct finding *finding,
 	return busy && (double)parallel.more_ns < BESIDE_SHARE * (double)busy;
 }
 
-// Whether a function, an op, or a function with what it asks libraries for, explains more of the
-// run than FINDING: worst is what costs most, whatever a rule says of it.
-bool verdict_is_outranked(const struct verdict_facts *f, const struct finding *finding)
+// What has much of the run's time, and how much of that a finding has to explain to be said
+// instead.
+struct hotspot {
+	double price, stands_for;
+};
+
+enum {
+	HOTSPOTS_MAX = 5
+};
+
+// FINDING is about what functions of LIBRARY do themselves, not about what these ask others for.
+static bool is_at_library(const struct verdict_facts *f, const struct finding *finding,
+                          const struct verdict_library *library)
+{
+	if (finding->rule->doing & ACTIVITIES_BELOW)
+		return false;
+	if (!finding->row_count || is_nameless_in(finding, library->row))
+		return true;
+	for (size_t i = 0; i < f->cpu->count; i++) {
+		const struct row *row = &f->cpu->rows[i];
+		if (strings_same(row->module, library->module) &&
+		    (is_in(finding, row->name, row->file) || calls(finding, row->name)))
+			return true;
+	}
+	return false;
+}
+
+// What the sentence could be about instead of FINDING.
+static size_t find_hotspots(const struct verdict_facts *f, const struct finding *finding,
+                            struct hotspot hotspots[HOTSPOTS_MAX])
 {
 	const struct row *row =
 		verdict_nameless_row(f) ? verdict_nameless_row(f) : verdict_hottest(f);
 	const struct op_row *op = verdict_hottest_op(f);
+	struct verdict_library library;
 	struct place_sum sum;
+	size_t count = 0;
 
-	if (f->run->samples < FEW_SAMPLES)
-		return false;
-	if (row && orders(f, finding, row->name))
-		return false;
 	// What the sentence would be about is slow for that reason.
 	bool asks = verdict_asks_most(f, MORE_THAN, &sum) && !verdict_is_import(&sum);
 	bool reason = asks && is_at_sum(finding, &sum) &&
 	              !outranks(verdict_price_of_sum(f, &sum), finding, STANDS_FOR);
-	if (row && !reason &&
-	    outranks(verdict_price_of_row(f, row), finding,
-	             is_at_row(f, finding, row) ? STANDS_FOR : 1))
-		return true;
-	if (op &&
-	    outranks(verdict_price_of_op(f, op), finding, is_at_op(finding, op) ? STANDS_FOR : 1))
-		return true;
-	return asks && outranks(verdict_price_of_sum(f, &sum), finding,
-	                        is_at_sum(finding, &sum) ? GIVES_REASON : 1);
+	if (row && !reason)
+		hotspots[count++] = (struct hotspot){ verdict_price_of_row(f, row),
+			                              is_at_row(f, finding, row) ? STANDS_FOR : 1 };
+	if (op)
+		hotspots[count++] = (struct hotspot){ verdict_price_of_op(f, op),
+			                              is_at_op(finding, op) ? STANDS_FOR : 1 };
+	if (asks)
+		hotspots[count++] = (struct hotspot){ verdict_price_of_sum(f, &sum),
+			                              is_at_sum(finding, &sum) ? GIVES_REASON : 1 };
+	if (!reason && verdict_busiest_library(f, &library))
+		hotspots[count++] =
+			(struct hotspot){ verdict_price_of_ns(f, library.self),
+			                  is_at_library(f, finding, &library) ? STANDS_FOR : 1 };
+	// That a build is compilers is no news: a finding says what these do.
+	hotspots[count++] = (struct hotspot){ verdict_price_of_processes(f), GIVES_REASON };
+	return count;
+}
+
+bool verdict_is_outranked(const struct verdict_facts *f, const struct finding *finding)
+{
+	const struct row *row =
+		verdict_nameless_row(f) ? verdict_nameless_row(f) : verdict_hottest(f);
+	struct hotspot hotspots[HOTSPOTS_MAX];
+
+	if (f->run->samples < FEW_SAMPLES || (row && orders(f, finding, row->name)))
+		return false;
+	size_t count = find_hotspots(f, finding, hotspots);
+	for (size_t i = 0; i < count; i++)
+		if (outranks(hotspots[i].price, finding, hotspots[i].stands_for))
+			return true;
+	return false;
 }
 
 // Of a program that the user has not made, and of which nothing is known but how long it ran, there

@@ -93,9 +93,8 @@ static uint64_t median_run(const struct rows *rows, const struct program *progra
 	return ns[count / 2];
 }
 
-// Of many processes one, or the runs of one program, is what the run is about: a build's compiler.
-// Its functions are nothing that its user works on.
-bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
+// The processes by their time; NULL: they are few, or what they do is the user's own code.
+static struct rows *processes_of(const struct verdict_facts *f)
 {
 	const struct row *hot = verdict_hottest(f);
 	struct query query = { .by = BY_PROCESS,
@@ -103,13 +102,34 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 		               .on_cpu = true,
 		               .of = f->wall.ranks ? QUERY_WALL : QUERY_THREADS };
 	struct error err = { 0 };
-
 	bool installed = hot && !hot->file && hot->module && origin_is_installed(hot->module);
 
 	if (f->totals->processes < MANY_PROCESSES || !hot ||
 	    (!installed && !origin_is_foreign(hot->module, hot->file)))
-		return false;
-	cleanup(rows) struct rows *rows = query_run(f->profile, &query, &err);
+		return NULL;
+	return query_run(f->profile, &query, &err);
+}
+
+double verdict_price_of_processes(const struct verdict_facts *f)
+{
+	const struct row *hot = verdict_hottest(f);
+	cleanup(rows) struct rows *rows = processes_of(f);
+
+	if (!rows || !rows->count || origin_is_interpreter(hot->module) ||
+	    origin_is_python(hot->module))
+		return 0;
+	struct program program = main_program(rows);
+	bool workers = are_workers(f->profile, rows, &program);
+	bool said = share_of(rows->rows[0].self, f->all) >= MOST_SHARE ||
+	            (program.runs >= MANY_PROCESSES && share_of(program.ns, f->all) >= MOST_SHARE);
+	return said && !workers ? verdict_price_of_ns(f, program.ns) : 0;
+}
+
+// Of many processes one, or the runs of one program, is what the run is about: a build's compiler.
+// Its functions are nothing that its user works on.
+bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
+{
+	cleanup(rows) struct rows *rows = processes_of(f);
 	const struct row *most = rows && rows->count ? &rows->rows[0] : NULL;
 	if (most && share_of(most->self, f->all) >= MOST_SHARE) {
 		verdict_say(v, "%s %% of %s is in one of %s processes: %.200s (%u).",

@@ -125,8 +125,12 @@ void verdict_say_price(const struct verdict_facts *f, struct verdict *v);
 /* Where findings are priced without waiting for a CPU, of which an op has its part. */
 double verdict_price_of_op(const struct verdict_facts *f, const struct op_row *op);
 
-/* Whether a function, an op, or a function with what it asks libraries for, explains more of the
- * run than FINDING: worst is what costs most, whatever a rule says of it. */
+/* Of code that had CPU_NS of all threads, or of wall time where that ranks code. */
+double verdict_price_of_ns(const struct verdict_facts *f, uint64_t cpu_ns);
+
+/* Whether a hotspot (a function, an op, a function with what it asks libraries for, a library, a
+ * program of many processes) explains more of the run than FINDING: worst is what costs most,
+ * whatever a rule says of it. */
 bool verdict_is_outranked(const struct verdict_facts *f, const struct finding *finding);
 
 /* The one that explains most. Of what is no fault by itself, such as imports, only what most of the
@@ -200,10 +204,29 @@ bool verdict_flat(const struct verdict_facts *f, struct verdict *v);
 bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v);
 
 /*
+ * verdict_library.c: the rule for runs whose time is in many functions of one library, of which
+ * none has most, as where but a few of them have names.
+ */
+struct verdict_library {
+	const char *module;
+	const struct row *row; /* its function that has most */
+	uint64_t self;         /* of all its functions */
+};
+
+/* The library of others that has most time; false if there is none that has ASKED_SHARE, or if one
+ * function says more: one of the library's that has most of it, another one that has as much, or
+ * one of the user's own that asks libraries for as much. */
+bool verdict_busiest_library(const struct verdict_facts *f, struct verdict_library *library);
+bool verdict_of_library(const struct verdict_facts *f, struct verdict *v);
+
+/*
  * verdict_processes.c: the rule for runs of many processes: the program that has most of their
  * time.
  */
 
+/* What a change of the program that most of the time of many processes is in may save; 0: there is
+ * none, or it is the user's own: an interpreter of a script, or forks of one process. */
+double verdict_price_of_processes(const struct verdict_facts *f);
 /* Of many processes one, or the runs of one program, is what the run is about: a build's compiler.
  * Its functions are nothing that its user works on. */
 bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v);

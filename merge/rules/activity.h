@@ -136,6 +136,13 @@ _Static_assert(ACTIVITY_COMPILE < ACTIVITY_IN_LOOP, "and none for two");
 /* These go on there, too, and are charged to what runs within them. */
 #define ACTIVITIES_WITHIN ACTIVITY(CALLBACK)
 
+/* These go on in the C library and the kernel, for whatever code has asked for it. */
+#define ACTIVITIES_BELOW                                                                           \
+	(ACTIVITY(KERNEL) | ACTIVITY(SYNC) | ACTIVITY(READ) | ACTIVITY(WRITE) | ACTIVITY(SOCKET) | \
+	 ACTIVITY(CONNECT) | ACTIVITY(OPEN) | ACTIVITY(SLEEP) | ACTIVITY(POLL) | ACTIVITY(SPAWN) | \
+	 ACTIVITY(THREAD) | ACTIVITY(FAULT) | ACTIVITY(ALLOCATE) | ACTIVITY(COPY) |                \
+	 ACTIVITY(FILL) | ACTIVITY(MUTEX) | ACTIVITY(CONDITION) | ACTIVITY(JOIN))
+
 /* These are what the innermost function does itself. */
 #define ACTIVITY_OF_LOOP(kind) ((activity_set)1 << (ACTIVITY_IN_LOOP + LOOP_##kind))
 #define ACTIVITIES_IN_LOOPS    (((((activity_set)1) << LOOP_KINDS) - 1) << ACTIVITY_IN_LOOP)

@@ -211,6 +211,164 @@ Test(text_verdict, a_library_that_is_known_for_one_thing_has_advice_of_its_own)
 		"EXPLAIN QUERY PLAN");
 }
 
+#define GIT  "/usr/bin/git"
+#define LIBZ "/usr/lib/libz.so.1"
+
+// A program without symbols, 300 ms, calls a library whose three functions, of which two have
+// names, have 200, 150 and 100 ms; it asks the kernel for 250 ms. OWN: the program is the user's.
+static struct profile *with_library(struct call_node nodes[6], struct row rows[5], bool own,
+                                    struct finding *finding)
+{
+	static const uint64_t parts[] = { 300, 200, 150, 100, 250 };
+	struct profile *profile = fake_profile_with_findings();
+	const char *program = own ? "/home/u/unpack" : GIT;
+
+	nodes[0] = (struct call_node){ .name = own ? "unpack" : "[git]",
+		                       .file = own ? "/src/unpack.c" : NULL,
+		                       .line = own ? 30 : 0,
+		                       .module = program,
+		                       .child = &nodes[1] };
+	nodes[1] = (struct call_node){
+		.name = "inflate", .module = LIBZ, .call_line = 31, .child = &nodes[2]
+	};
+	nodes[2] = (struct call_node){ .name = "[libz.so.1]", .module = LIBZ };
+	nodes[3] = (struct call_node){ .name = "adler32", .module = LIBZ };
+	nodes[4] = (struct call_node){ .name = "do_syscall_64", .module = "[kernel]" };
+	nodes[4].kernel = true;
+	nodes[2].next = &nodes[3];
+	nodes[1].next = &nodes[4];
+	static const int node_of[] = { 0, 2, 1, 3, 4 };
+	for (int i = 0; i < 5; i++) {
+		struct call_node *node = &nodes[node_of[i]];
+		uint64_t ns = parts[i] * NS_PER_MS;
+		node->self = ns;
+		rows[i] = (struct row){ .name = node->name,
+			                .module = node->module,
+			                .file = node->file,
+			                .line = node->line,
+			                .kernel = node->kernel,
+			                .self = ns,
+			                .total = ns,
+			                .self_ns = { [METRIC_ON_CPU] = ns } };
+	}
+	nodes[2].total = nodes[2].self;
+	nodes[3].total = nodes[3].self;
+	nodes[1].total = nodes[1].self + nodes[2].total + nodes[3].total;
+	nodes[4].total = nodes[4].self;
+	nodes[0].total = NS_PER_SEC;
+	profile->tree = nodes;
+	profile->functions = rows;
+	profile->function_count = 5;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	profile->run.wall_ns = NS_PER_SEC;
+	profile->findings[0] = *finding;
+	profile->finding_count = profile->findings_shown = 1;
+	return profile;
+}
+
+static struct finding kernel_time(uint64_t ms)
+{
+	static const struct rule rule = { .id = "CPU-SYS",
+		                          .subject = RULES_CPU,
+		                          .doing = ACTIVITY(KERNEL) };
+
+	return (struct finding){ .rule = &rule,
+		                 .severity = SEVERITY_WARN,
+		                 .share = (double)ms / 1e3,
+		                 .saving_ns = ms * NS_PER_MS,
+		                 .fact = "kernel time",
+		                 .advice = "Make fewer system calls." };
+}
+
+Test(text_verdict, a_library_whose_functions_take_most_together_comes_before_a_finding)
+{
+	struct finding finding = kernel_time(250);
+	struct call_node nodes[6];
+	struct row rows[5];
+
+	expect_verdict(with_library(nodes, rows, false, &finding),
+	               "45.0 % of the CPU time is spent in libz.so.1 (a library for compression), "
+	               "most in or below inflate.");
+	expect_verdict(with_library(nodes, rows, false, &finding), "Next: kernel time.");
+}
+
+Test(text_verdict, a_finding_that_explains_more_than_any_library_comes_first)
+{
+	struct finding finding = kernel_time(460);
+	struct call_node nodes[6];
+	struct row rows[5];
+
+	expect_verdict(with_library(nodes, rows, false, &finding), "  Kernel time.");
+	expect_no_words(with_library(nodes, rows, false, &finding), "Next:");
+}
+
+// A finding about what the library itself does says why it takes that long.
+Test(text_verdict, a_finding_about_most_of_a_library_stands_for_it)
+{
+	static const struct rule rule = { .id = "CPU-COMPRESS",
+		                          .subject = RULES_CPU,
+		                          .doing = ACTIVITY(COMPRESS) };
+	struct finding finding = kernel_time(350);
+	struct call_node nodes[6];
+	struct row rows[5];
+
+	finding.rule = &rule;
+	snprintf(finding.fact, sizeof(finding.fact), "compression");
+	expect_verdict(with_library(nodes, rows, false, &finding), "  Compression.");
+	finding.saving_ns = 200 * NS_PER_MS; // the smaller part of it
+	expect_verdict(with_library(nodes, rows, false, &finding), "45.0 % of the CPU time");
+}
+
+Test(text_verdict, the_users_own_function_that_asks_for_a_library_is_named_instead)
+{
+	struct finding finding = kernel_time(250);
+	struct call_node nodes[6];
+	struct row rows[5];
+
+	expect_verdict(with_library(nodes, rows, true, &finding),
+	               "is spent in unpack (unpack.c:31) and in what it calls of libraries");
+}
+
+// Each of many functions of the user's own asks for a part of it.
+Test(text_verdict, a_library_that_many_functions_call_is_named_before_each_of_them)
+{
+	static struct call_node callers[10], calls[10];
+	static struct row rows[10];
+	struct profile *profile = fake_profile();
+	static char names[10][16];
+
+	for (int i = 0; i < 10; i++) {
+		uint64_t ns = 80 * NS_PER_MS;
+		snprintf(names[i], sizeof(names[i]), "field_%d", i);
+		callers[i] = (struct call_node){ .name = names[i],
+			                         .file = "/src/fields.c",
+			                         .line = 10 + i,
+			                         .module = "/home/u/app",
+			                         .total = ns,
+			                         .child = &calls[i],
+			                         .next = i < 9 ? &callers[i + 1] : NULL };
+		calls[i] = (struct call_node){ .name = i % 2 ? "[libpcre2-8.so.0]" : "pcre2_match",
+			                       .module = "/usr/lib/libpcre2-8.so.0",
+			                       .call_line = 10 + i,
+			                       .self = ns,
+			                       .total = ns };
+	}
+	for (int i = 0; i < 2; i++)
+		rows[i] = (struct row){ .name = calls[i].name,
+			                .module = calls[i].module,
+			                .self = 400 * NS_PER_MS,
+			                .total = 400 * NS_PER_MS,
+			                .self_ns = { [METRIC_ON_CPU] = 400 * NS_PER_MS } };
+	// The function with a name has but a half, as the other one.
+	rows[0].self -= NS_PER_MS;
+	profile->tree = callers;
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	expect_verdict(profile, "79.9 % of the CPU time is spent in libpcre2-8.so.0 (a library for "
+	                        "regular expressions)");
+}
+
 // Three functions call one helper, which takes as long for each of them as PARTS say.
 static struct profile *with_helper(struct call_node nodes[6], const uint64_t parts[3])
 {
