@@ -535,12 +535,20 @@ struct within {
 	uint64_t all, inside;
 };
 
+// Compilers put parts of a function into others: work._omp_fn.0, work.omp_outlined, work.part.0.
+static bool is_part_of(const char *name, const char *function)
+{
+	size_t length = strlen(function);
+
+	return strncmp(name, function, length) == 0 && (!name[length] || name[length] == '.');
+}
+
 static void within_below(struct within *w, const struct call_node *node, bool inside)
 {
 	for (const struct call_node *c = node->child; c; c = c->next) {
 		bool same_file =
 			c->file == w->file || (c->file && w->file && strcmp(c->file, w->file) == 0);
-		bool now = inside || (same_file && strcmp(c->name, w->function) == 0);
+		bool now = inside || (same_file && is_part_of(c->name, w->function));
 		if (strcmp(c->name, w->callee) != 0) {
 			within_below(w, c, now);
 			continue;

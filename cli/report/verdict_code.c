@@ -194,9 +194,10 @@ bool verdict_hot_op(const struct verdict_facts *f, struct verdict *v)
 	    (asked && price <= verdict_price_of_sum(f, &sum)))
 		return false;
 	place_words(op->file, op->line, NULL, place, sizeof(place));
+	uint64_t all_ns = f->ops->wall_ns; // estimates may be more
 	verdict_say(v, "%s %% of the time is spent in the op %.80s%s%s.",
-	            format_percent(op->self_ns, f->ops->wall_ns).text, op->name,
-	            *place ? ", mostly called from " : "", place);
+	            format_percent(op->self_ns < all_ns ? op->self_ns : all_ns, all_ns).text,
+	            op->name, *place ? ", mostly called from " : "", place);
 	return verdict_advise(v, "Call it less often or with less work%s.",
 	                      *place ? ", starting there" : "");
 }

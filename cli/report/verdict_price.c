@@ -24,6 +24,7 @@
 #define WIDE_SHARE   0.1 /* of wall time, from the lowest price to the highest: both are said */
 #define NEARLY_ALL   0.995
 #define GIVES_REASON 0.33 /* the same, where the place has the time of all that it calls, too */
+#define UNEVEN_PART  0.25 /* the same, by one that says how threads share the work of the place */
 
 // What code that had CPU_NS of all threads made the run wait for CPUs, as merge/rules/queue.h has
 // it for findings, but for the run as a whole.
@@ -170,7 +171,8 @@ double verdict_price_of_op(const struct verdict_facts *f, const struct op_row *o
 	uint64_t waited = f->wall.ranks ? f->wall.ns[METRIC_OFF_RUNNABLE] : 0;
 	uint64_t wall = f->run->wall_ns;
 
-	return share_of(op->self_ns, f->ops->wall_ns) * (double)(wall > waited ? wall - waited : 0);
+	double share = share_of(op->self_ns, f->ops->wall_ns); // above 1 by errors of estimates
+	return (share < 1 ? share : 1) * (double)(wall > waited ? wall - waited : 0);
 }
 
 // Whether PRICE, of a place, is more than FINDING explains. One that is AT that place says why it
@@ -254,6 +256,16 @@ static bool orders(const struct verdict_facts *f, const struct finding *finding,
 	return busy && (double)parallel.more_ns < BESIDE_SHARE * (double)busy;
 }
 
+// The part of ROW's time that FINDING has to explain to be said instead.
+static double stands_for_row(const struct verdict_facts *f, const struct finding *finding,
+                             const struct row *row)
+{
+	bool uneven = finding->rule->uneven && finding->function &&
+	              place_is_within(f->cpu_tree, row->name, finding->function, finding->file);
+
+	return uneven ? UNEVEN_PART : is_at_row(f, finding, row) ? STANDS_FOR : 1;
+}
+
 // What has much of the run's time, and how much of that a finding has to explain to be said
 // instead.
 struct hotspot {
@@ -298,7 +310,7 @@ static size_t find_hotspots(const struct verdict_facts *f, const struct finding 
 	              !outranks(verdict_price_of_sum(f, &sum), finding, STANDS_FOR);
 	if (row && !reason)
 		hotspots[count++] = (struct hotspot){ verdict_price_of_row(f, row),
-			                              is_at_row(f, finding, row) ? STANDS_FOR : 1 };
+			                              stands_for_row(f, finding, row) };
 	if (op)
 		hotspots[count++] = (struct hotspot){ verdict_price_of_op(f, op),
 			                              is_at_op(finding, op) ? STANDS_FOR : 1 };

@@ -82,6 +82,8 @@ struct rule {
 	bool blocks;           /* it says that a wait at its place keeps others from their work: it
 	                          is no idleness */
 	bool orders;           /* it says why threads do the work of a place in turns */
+	bool uneven;           /* it says that threads share the work of a place unevenly: that the
+	                          place takes long is the same fact */
 	const char *within[RULE_WITHIN_MAX]; /* ids of more general rules: what this one finds is
 	                                        part of what they find */
 	const char *title;                   /* what it finds, in a few words */

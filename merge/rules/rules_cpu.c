@@ -502,6 +502,7 @@ const struct rule rules_cpu[] = {
 	  .advice = "Split the work into more and smaller pieces that threads take as they become "
 	            "free (dynamic scheduling).",
 	  .source = "our choice",
+	  .uneven = true,
 	  .measure = measure_imbalance },
 	{ .id = "CPU-LOOPS",
 	  .subject = RULES_CPU,
@@ -519,6 +520,7 @@ const struct rule rules_cpu[] = {
 	            "schedule(guided). If a loop takes only microseconds, put several into one "
 	            "parallel region.",
 	  .source = "our choice",
+	  .uneven = true,
 	  .measure = measure_loops,
 	  .doing = ACTIVITY(LOOP),
 	  .metrics = 1u << METRIC_ON_CPU | 1u << METRIC_OFF_LOCK },

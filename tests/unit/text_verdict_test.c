@@ -673,6 +673,48 @@ Test(text_verdict, a_finding_in_the_hottest_function_stands_for_most_of_it)
 	expect_verdict(profile, "  61.1 % of the CPU time");
 }
 
+// That the place takes most of the run, and that one of two threads does most of it, is one fact.
+Test(text_verdict, uneven_work_stands_for_the_function_that_does_it)
+{
+	static const struct rule rule = { .id = "CPU-IMBALANCE",
+		                          .subject = RULES_CPU,
+		                          .uneven = true };
+	struct profile *profile = fake_profile_with_findings();
+
+	profile->findings[0].rule = &rule;
+	profile->findings[0].function = "deflate_slow";
+	profile->findings[0].file = profile->functions[0].file;
+	profile->findings[0].saving_ns = 6 * NS_PER_SEC; // of some 19 s
+	expect_verdict(profile, "  Waiting for locks: 41 %");
+	profile->findings[0].saving_ns = 3 * NS_PER_SEC;
+	expect_verdict(profile, "  61.1 % of the CPU time");
+	profile->findings[0].saving_ns = 6 * NS_PER_SEC;
+	profile->findings[0].function = "elsewhere";
+	expect_verdict(profile, "  61.1 % of the CPU time");
+}
+
+// The threads of a pool run a part of the function that has the parallel loop.
+Test(text_verdict, uneven_work_stands_for_what_its_function_calls)
+{
+	static const struct rule rule = { .id = "CPU-LOOPS", .subject = RULES_CPU, .uneven = true };
+	struct profile *profile = fake_profile_with_findings();
+	const struct row *hot = &profile->functions[0];
+	struct call_node nodes[2] = {
+		{ .name = "equal_rows._omp_fn.0", .file = "/src/rows.c", .child = &nodes[1] },
+		{ .name = hot->name, .file = hot->file, .self = 9, .total = 9 },
+	};
+
+	nodes[0].total = 9;
+	profile->tree = nodes;
+	profile->findings[0].rule = &rule;
+	profile->findings[0].function = "equal_rows";
+	profile->findings[0].file = "/src/rows.c";
+	profile->findings[0].saving_ns = 6 * NS_PER_SEC;
+	expect_verdict(profile, "  Waiting for locks: 41 %");
+	nodes[0].name = "equal_rows_of";
+	expect_verdict(profile, "  61.1 % of the CPU time");
+}
+
 // What is done under a lock, by one thread at a time, takes so much of the run because of the lock.
 Test(text_verdict, a_lock_stands_for_what_is_done_while_it_is_held)
 {
