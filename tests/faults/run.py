@@ -4,7 +4,8 @@
     run.py SOURCE [PROGRAM [HEALTHY-PROGRAM]]
 
 The fault's line in SOURCE ends with "fault: RULE". The first finding has to be of that rule and
-name that line; of the healthy twin no finding above a note is expected, and none of that rule.
+name that line, and the verdict has to say it, or that line; of the healthy twin no finding above a
+note is expected, and none of that rule.
 What is said of the measurement and of its warm-up does not count: the machine may have other work,
 and a program of a second is mostly start. Other work takes CPUs, and makes one fsync() as long as a
 hundred: a program is misjudged if it is at each of three runs.
@@ -52,10 +53,10 @@ class Finding:
         return self.rule.startswith(("MEAS-", "WARM-", "STAT-"))
 
 
-def findings_of(profile):
+def report_of(profile):
     done = subprocess.run([BOTTLENECK, "report", "--json", profile], check=True,
                           capture_output=True, timeout=TIMEOUT)
-    return [Finding(item) for item in json.loads(done.stdout)["findings"]]
+    return json.loads(done.stdout)
 
 
 class Fault:
@@ -112,7 +113,9 @@ class Run:
         if done.returncode:
             sys.exit(f"{command}: status {done.returncode}\n{done.stderr}")
         self.out = done.stdout
-        found = findings_of(path)
+        report = report_of(path)
+        found = [Finding(item) for item in report["findings"]]
+        self.verdict = report["verdict"]["sentence"]
         self.findings = [f for f in found if not f.is_about_measurement() and not f.covered]
         query = "SELECT value FROM run WHERE key = 'wall_ns'"
         with contextlib.closing(sqlite3.connect(path)) as database:
@@ -136,6 +139,9 @@ def problem_of_fault(fault, bad):
         return f"{fault.rule} expected first; found: {bad.text()}"
     if first.place != fault.place():
         return f"{fault.place()} expected; found: {first.place}"
+    # A sentence begins with a capital letter.
+    if first.fact[1:] not in bad.verdict and fault.place() not in bad.verdict:
+        return f"the verdict says something else: {bad.verdict}"
     return None
 
 
