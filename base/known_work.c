@@ -29,6 +29,10 @@ static const struct kind libraries[] = {
 	    "Look at the statements: EXPLAIN QUERY PLAN says which of them use no index." } },
 	{ "xml2|expat|xerces-c|yaml-0",
 	  { "parsing", "Parse each document once, or in a simpler format." } },
+	{ "LLVM|clang-cpp|gccjit|rustc_driver",
+	  { "compiling",
+	    "Compile less: smaller headers and generic code (clang -ftime-report, -ftime-trace show "
+	    "what takes long), a lower optimization level, or a cache of what was compiled (ccache, sccache)." } },
 	{ "jpeg|turbojpeg|png16|webp|tiff|jxl|heif|openjp2",
 	  { "coding of images", "Use fewer or smaller images, or more threads." } },
 	{ "avcodec|swscale|x264|x265|vpx|aom|SvtAv1Enc|dav1d|rav1e|mp3lame|opus|vorbisenc",
@@ -81,7 +85,11 @@ static const struct kind programs[] = {
 	  { "editing text",
 	    "Use LC_ALL=C, let one process do several edits (sed -e A -e B), and split the input "
 	    "among several processes (parallel --pipe, split -n l/4)." } },
-	{ "awk|gawk|mawk|nawk",
+	{ "mawk",
+	  { "processing text",
+	    "Filter lines before, keep fewer elements in its arrays, and split the input among "
+	    "several processes (parallel --pipe, split -n l/4)." } },
+	{ "awk|gawk|nawk",
 	  { "processing text",
 	    "Use LC_ALL=C, and mawk instead of gawk; filter lines before; split the input "
 	    "among several processes (parallel --pipe, split -n l/4)." } },
@@ -89,6 +97,11 @@ static const struct kind programs[] = {
 	  { "walking directories",
 	    "Leave directories out (-prune, -maxdepth), test names before what needs a stat() "
 	    "(-size, -mtime), and call programs for many files at once (-exec CMD {} +)." } },
+	{ "git",
+	  { "version control",
+	    "Pack its objects (git gc), write a commit graph (git commit-graph write --reachable), "
+	    "and have it look at less: fewer commits (-n, --since), fewer paths, no --stat, -p or "
+	    "-S, which need the files of each commit." } },
 	{ "jq",
 	  { "processing JSON", "Read each file once with one filter, stream large ones "
 	                       "(--stream), or use gojq or jaq, which are faster." } },
@@ -105,13 +118,19 @@ static const struct known_work *find(const struct kind *kinds, size_t count, con
 
 const struct known_work *known_work_of_library(const char *module)
 {
+	const size_t count = sizeof(libraries) / sizeof(libraries[0]);
 	const char *name = module ? path_base(module) : "";
 	const char *end = strstr(name, ".so");
 
 	if (!end || strncmp(name, "lib", 3) != 0)
 		return NULL;
-	return find(libraries, sizeof(libraries) / sizeof(libraries[0]), name + 3,
-	            (size_t)(end - name) - 3);
+	name += 3;
+	size_t length = (size_t)(end - name), bare = length;
+	const struct known_work *work = find(libraries, count, name, length);
+	// A version may be in its name: libLLVM-14.so.1.
+	while (bare && name[bare] != '-')
+		bare--;
+	return work || !bare ? work : find(libraries, count, name, bare);
 }
 
 const struct known_work *known_work_of_program(const char *module)

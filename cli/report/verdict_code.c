@@ -55,7 +55,10 @@ bool verdict_advise_apart(const struct verdict_facts *f, const struct finding *f
 static bool advise_interpreter(const char *module, bool caller, struct verdict *v)
 {
 	const char *name = path_base(module), *profiler = known_profiler_of(module);
+	const struct known_work *work = known_work_of_program(module);
 
+	if (work) // a tool of pipelines, whose scripts are a line
+		return verdict_advise(v, "%s", work->advice);
 	return verdict_advise(
 		v,
 		"%.60s interprets a script, whose functions are not recorded; symbols of %.60s "

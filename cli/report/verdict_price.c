@@ -352,6 +352,16 @@ static bool beats_nameless(const struct verdict_facts *f, const struct finding *
 	       (double)finding->saving_ns > verdict_price_of_row(f, row);
 }
 
+// What kind of loop a program of the system's is in is for those who write that program: what it is
+// asked to do is up to its user.
+static bool is_for_its_authors(const struct verdict_facts *f, const struct finding *finding)
+{
+	const struct row *row = verdict_hottest(f);
+
+	return finding->rule->otherwise && row && origin_is_installed(row->module) &&
+	       is_nameless_in(finding, row);
+}
+
 // The one that explains most. Of what is no fault by itself, such as imports, only what most of the
 // run is spent in. Rules on the measurement say how far to trust it, not what is slow.
 const struct finding *verdict_worst_finding(const struct verdict_facts *f)
@@ -363,6 +373,7 @@ const struct finding *verdict_worst_finding(const struct verdict_facts *f)
 		bool counts = finding->severity >= SEVERITY_WARN || finding->share >= MOST_SHARE ||
 		              beats_nameless(f, finding) || explains_op(f, finding);
 		if (counts && finding->rule->subject != RULES_QUALITY &&
+		    !is_for_its_authors(f, finding) &&
 		    finding->saving_ns > (most ? most->saving_ns : 0) &&
 		    !(most && finding->rule->potential))
 			most = finding;

@@ -165,6 +165,10 @@ Test(text_verdict, code_without_symbols_is_told_by_what_is_known_around_it)
 		  "in code without symbols in liblzma.so.5 (a library for compression), mostly "
 		  "below lzma_code.",
 		  "Work on less data" },
+		{ "[libLLVM-14.so.1]", "/usr/lib/libLLVM-14.so.1", "llvm_run",
+		  "in code without symbols in libLLVM-14.so.1 (a library for compiling), mostly "
+		  "below llvm_run.",
+		  "Compile less" },
 		{ "[libfoo.so]", "/usr/lib/libfoo.so", "foo_run",
 		  "in code without symbols in libfoo.so, mostly below foo_run.",
 		  "Start with that caller" },
@@ -199,6 +203,26 @@ Test(text_verdict, code_without_symbols_is_told_by_its_hottest_loop)
 	expect_verdict(profile, "What cmp works on is up to its options and input");
 	profile->loop.ns = 80; // not what most of it does
 	expect_verdict(profile, "in code without symbols in cmp.");
+}
+
+// Its user cannot change the loop, but what awk is asked to do.
+Test(text_verdict, a_loop_of_an_installed_program_is_no_verdict)
+{
+	static const struct rule rule = { .id = "CPU-CHASE",
+		                          .subject = RULES_CPU,
+		                          .otherwise = true };
+	struct call_node nodes[3];
+	struct profile *profile = with_nameless(nodes, "[mawk]", "/usr/bin/mawk", "[mawk]");
+
+	profile->findings[0] = (struct finding){ .rule = &rule,
+		                                 .severity = SEVERITY_INFO,
+		                                 .share = 0.7,
+		                                 .saving_ns = 35 * NS_PER_SEC,
+		                                 .function = "mawk",
+		                                 .fact = "dependent loads" };
+	profile->finding_count = profile->findings_shown = 1;
+	expect_verdict(profile, "90.0 % of the CPU time is spent in");
+	expect_verdict(profile, "Filter lines before");
 }
 
 // Its functions that have names are no place for the user to begin at.
