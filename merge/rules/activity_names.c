@@ -48,7 +48,7 @@ static const struct names table[] = {
 	  "{built-in method posix.read}|recv|recvfrom|recvmsg|libc_recv*" },
 	{ ACTIVITY(WRITE),
 	  "write|pwrite|pwrite64|writev|pwritev|libc_write|libc_pwrite*|ksys_write|"
-	  "{built-in method posix.write}|send|sendto|sendmsg|libc_send*|sendfile*" },
+	  "{built-in method posix.write}|send|sendto|sendmsg|libc_send*|sendfile*|copy_file_range|splice" },
 	{ ACTIVITY(SOCKET), "sock_read_iter|sock_write_iter|sock_sendmsg*|sock_recvmsg*|sys_sendto|"
 	                    "sys_recvfrom|sys_sendmsg|sys_recvmsg|unix_stream_*|tcp_sendmsg*|"
 	                    "tcp_recvmsg*|udp_sendmsg*|udp_recvmsg*" },
@@ -99,7 +99,8 @@ static const struct names table[] = {
 	  "mi_free*|munmap" },
 	{ ACTIVITY(COPY),
 	  "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*|rep_movs_alternative|"
-	  "copy_to_iter*|copy_from_iter*|copyin|copyout" },
+	  "copy_to_iter*|copy_from_iter*|copy_page_to_iter*|copy_page_from_iter*|"
+	  "copy_folio_to_iter*|copy_folio_from_iter*|copyin|copyout" },
 	{ ACTIVITY(FILL), "memset*|wmemset*|bzero|explicit_bzero" },
 	{ ACTIVITY(OBJECT), "<* as core::clone::Clone>::clone*" },
 	// What these do themselves is to copy elements, where a clone of an Arc only counts.

@@ -24,12 +24,15 @@
 #define HELD_NS       (38 * UINT64_C(1000000)) /* Linux: TCP_DELACK_MIN, 40 ms, by a coarse timer */
 #define HELD_END_NS   (50 * UINT64_C(1000000))
 #define HELD_LEAST    10
-#define HELD_SHARE    0.5   /* of all that was waited for sockets */
-#define LARGE_BYTES   16384 /* copying that many takes several times as long as the call itself */
-#define FEW_BYTES     64    /* on average: less is no message, but a piece of one */
-#define AT_ONCE_LEAST 3     /* threads: two may be a client and a server */
-#define SHELL_SHARE   0.1   /* of the CPU time, by shells' own code */
-#define SAME_SHARE    0.5   /* of what was waited for sockets: then it is the program's own work */
+#define HELD_SHARE    0.5     /* of all that was waited for sockets */
+#define LARGE_BYTES   16384   /* copying that many takes several times as long as the call itself */
+#define EVEN_READ     3200.0  /* bytes with which a call takes twice as long as without any */
+#define EVEN_WRITE    12500.0 /* both as measured on Linux 6, ext4, in the page cache */
+#define BUFFER_BYTES  65536.0 /* of a call, as advised */
+#define FEW_BYTES     64      /* on average: less is no message, but a piece of one */
+#define AT_ONCE_LEAST 3       /* threads: two may be a client and a server */
+#define SHELL_SHARE   0.1     /* of the CPU time, by shells' own code */
+#define SAME_SHARE    0.5 /* of what was waited for sockets: then it is the program's own work */
 
 // CPU time of all threads in WHAT, as RULE counts it.
 static uint64_t time_in(const struct evidence *e, const struct rule *rule, activity_set what)
@@ -56,6 +59,16 @@ static bool is_of_shell(const struct evidence *e)
 	return share_of(ns, e->functions->all) >= SHELL_SHARE;
 }
 
+// The part of the time of calls with BYTES each that goes with a buffer of BUFFER_BYTES: there are
+// fewer of them then, but as many bytes.
+static double part_of_calls(double bytes, bool writes)
+{
+	double even = writes ? EVEN_WRITE : EVEN_READ;
+	double now = even / (bytes > 1 ? bytes : 1) + 1, then = even / BUFFER_BYTES + 1;
+
+	return now > then ? 1 - then / now : 0;
+}
+
 // Calls that are large on average are not what most of their time is spent on.
 static enum measured measure_tiny(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
@@ -78,6 +91,10 @@ static enum measured measure_tiny(const struct evidence *e, const struct rule *r
 		return MEASURED_NOTHING;
 	if (calls < MANY_CALLS)
 		return e->run->kernel_stacks ? measured : MEASURED_NOTHING;
+	finding->part = part_of_calls((double)bytes / (double)calls, writes);
+	// What the calls could be fewer for is less than the rule is about.
+	if (finding->part * finding->value < rule->threshold)
+		return MEASURED_NOTHING;
 	if (2 * time_in(e, &own, ACTIVITY(SOCKET)) > time_in(e, &own, rule->doing))
 		finding_advise(
 			finding,
@@ -434,7 +451,9 @@ const struct rule rules_io[] = {
 	          "data, as a share of the critical thread's time, or of all CPU time; not that "
 	          "of sockets, where the kernel's functions are seen, unless the run's reads, or "
 	          "its writes, are of less than 64 bytes on average, by /proc/PID/io; not where "
-	          "they are of 16 KB and more, or nothing tells how large they are",
+	          "they are of 16 KB and more, or so large that a buffer of 64 KB would save less "
+	          "than the threshold (a read of 3 KB, and a write of 12 KB, takes twice as long as one "
+	          "of nothing), or nothing tells how large they are",
 	  .why = "A system call costs about as much as copying a few kilobytes; with a few bytes "
 	         "per call, most of the time is overhead.",
 	  .advice = "Use a buffer of some 64 KB for reads and writes (BufReader and BufWriter in "

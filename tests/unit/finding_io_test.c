@@ -343,6 +343,42 @@ Test(finding_io, reads_of_which_nobody_knows_the_size_are_not_told_to_be_small)
 	}
 }
 
+// Of large calls most of the time is their bytes', which a larger buffer moves as well.
+Test(finding_io, what_a_larger_buffer_saves_is_up_to_the_size_of_the_calls)
+{
+	static const struct {
+		uint64_t bytes, saved_ms; // of 600; 0: too little to be said
+		bool writes;
+	} rows[] = {
+		{ 1, 600, true },    { 512, 572, true },   { 14000, 0, true },
+		{ 512, 513, false }, { 1024, 447, false }, { 8192, 0, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct run run = {
+			.start_ns = 1000 * MS, .wall_ns = 1000 * MS, .cpus = 2, .samples = 1000
+		};
+		uint64_t calls = 20000, bytes = calls * rows[i].bytes;
+		run.read_calls = rows[i].writes ? 0 : calls;
+		run.read_bytes = rows[i].writes ? 0 : bytes;
+		run.write_calls = rows[i].writes ? calls : 0;
+		run.write_bytes = rows[i].writes ? bytes : 0;
+		add(&f, 1, METRIC_ON_CPU, 600,
+		    rows[i].writes ? "main a.c:3 > put a.c:15 > write@libc > [kernel]"
+		                   : "main a.c:3 > get a.c:15 > read@libc > [kernel]");
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+		name_all(&f);
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *tiny = finding_of(findings, "IO-TINY");
+		cr_expect_eq(tiny ? (tiny->saving_ns + MS / 2) / MS : 0, rows[i].saved_ms,
+		             "%d bytes: %d ms", (int)rows[i].bytes,
+		             tiny ? (int)(tiny->saving_ns / MS) : 0);
+		end();
+		begin();
+	}
+}
+
 // Few calls of a run of one process are all that there were.
 Test(finding_io, few_large_writes_are_not_small)
 {
