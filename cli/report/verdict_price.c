@@ -146,6 +146,8 @@ void verdict_say_price(const struct verdict_facts *f, struct verdict *v)
 
 	if (v->said)
 		take_price_of_finding(v->said, v);
+	else // of code that nothing is known to be wrong with, all may have to stay
+		v->price.low_ns = 0;
 	// Of what is all over the run no one place can be changed.
 	const char *what = v->said && !v->said->function ? "Avoiding that" : "A change there";
 	double low = share_of(v->price.low_ns, all), high = share_of(v->price.high_ns, all);
@@ -154,10 +156,9 @@ void verdict_say_price(const struct verdict_facts *f, struct verdict *v)
 	if (v->price.low_ns && high - low >= WIDE_SHARE)
 		snprintf(v->sentence + length, size, " %s saves %.0f to %.0f %% of wall time.",
 		         what, 100 * low, 100 * high);
-	// Of code there is no cause that could be all of it.
-	else if (v->said && v->price.low_ns && low >= NEARLY_ALL)
+	else if (v->price.low_ns && low >= NEARLY_ALL)
 		snprintf(v->sentence + length, size, " %s saves nearly all of wall time.", what);
-	else if (v->said && v->price.low_ns && high >= NEARLY_ALL)
+	else if (v->price.low_ns && high >= NEARLY_ALL)
 		snprintf(v->sentence + length, size, " %s saves %.0f %% of wall time or more.",
 		         what, 100 * low);
 	else if (high < NEARLY_ALL) // that it is at most everything is no news

@@ -92,7 +92,9 @@ static int find_range(const struct evidence *e, struct finding *finding, struct 
 	else if (price_find_by(e->profile, &e->query, e->waits, &e->wall, &place, saving, margin,
 	                       &price, err) < 0)
 		return -1;
-	finding->saving_low_ns = finding->bound ? 0 : price.low_ns;
+	// What code itself is like is no fault: it may have to be so.
+	bool may_stay = finding->rule->otherwise && finding->rule->severity == SEVERITY_INFO;
+	finding->saving_low_ns = finding->bound || may_stay ? 0 : price.low_ns;
 	finding->saving_high_ns = price.high_ns;
 	return 0;
 }

@@ -50,7 +50,8 @@ struct finding {
 	   measured to the wall share of the whole place, FUNCTION with all that it calls, and what
 	   was measured at other places; without
 	   such a place, to all that was measured; both with what price.h says of the ends.
-	   Where the saving is an upper bound (BOUND), from 0 on. Both are 0 if SAVING_NS is. */
+	   Where the saving is an upper bound (BOUND), or of a note on code itself (OTHERWISE), from
+	   0 on. Both are 0 if SAVING_NS is. */
 	uint64_t saving_low_ns, saving_high_ns;
 	uint64_t asked_ns; /* wall time of what was asked about, of which these are parts */
 	double part;       /* in place of its rule's; 0: that */
