@@ -346,7 +346,7 @@ const struct rule rules_loops[] = {
 	  .threshold = 20,
 	  .title = "threads write to the same cache line",
 	  .formula =
-	          "CPU time in loops without calls that store to the same address all the time, "
+	          "CPU time in loops that store to the same address all the time, "
 	          "where samples of another thread of the process show that it stores to the same "
 	          "64 bytes there, as a share of the critical thread's time, or of all CPU time; only "
 	          "where two threads and more are on CPUs at once for 10 % of the time",

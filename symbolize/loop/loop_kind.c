@@ -773,8 +773,7 @@ static bool is_shared(const struct asking *a, struct loop_fact *fact)
 			fixed[count++] = i;
 	for (uint32_t i = 0; i < count; i++)
 		atomic |= insn_at(a, fixed[i])->atomic;
-	// What a call writes to registers is not among what the loop does.
-	for (uint32_t i = 0; !a->calls && count && i < a->body->count; i++) {
+	for (uint32_t i = 0; count && i < a->body->count; i++) {
 		const uint64_t *one = a->body->regs ? a->body->regs[i] : NULL;
 		const uint64_t *two = a->body->others ? a->body->others[i] : NULL;
 		if (!one || !two)

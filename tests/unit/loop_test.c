@@ -239,3 +239,25 @@ Test(loop, threads_that_store_to_one_cache_line)
 		cr_expect(eq(u32, found.fact.detail, table[i].detail), "row %zu", i);
 	}
 }
+
+// call; lock incq (%rbx) or (%rdi); dec %r12; jne
+static const uint8_t counts_call[] = { 0xe8, 0x40, 0x00, 0x00, 0x00, 0xf0, 0x48, 0xff,
+	                               0x03, 0x49, 0xff, 0xcc, 0x75, 0xf2, 0xc3 };
+
+// A call keeps rbx, and may return with anything in rdi.
+Test(loop, threads_that_count_in_one_place_between_calls)
+{
+	const uint64_t regs[16] = { [3] = 0x1000, [7] = 0x1000 };
+	const struct loop_sample sample = { 5, 100, regs, regs };
+	uint8_t code[sizeof(counts_call)];
+	struct loop_found found;
+
+	need_decoder();
+	memcpy(code, counts_call, sizeof(code));
+	for (int kept = 1; kept >= 0; kept--) {
+		code[8] = kept ? 0x03 : 0x07;
+		cr_assert(loops_find((struct bytes){ code, sizeof(code) }, &sample, 1, 32, &found));
+		cr_expect_eq(found.fact.kind == LOOP_SHARED, kept);
+		cr_expect(!kept || found.fact.detail == SHARING_ATOMIC);
+	}
+}
