@@ -25,6 +25,7 @@
 #define STEPPING_SHARE   0.6  /* and of that: less is what SQLite does for the statement itself */
 #define BRIEF_SHARE      0.10 /* of the run: threads that live less are no workers */
 #define STACKS_SHARE     0.40 /* of the time in logging, for stacks: so much is why it is slow */
+#define WAITED_SHARE     0.5  /* of what serialization takes, in which who asked for it waits */
 #define GC_OP            "garbage collection"
 #define LINES_MAX        256 /* of one coroutine */
 
@@ -664,6 +665,64 @@ static const struct rule_callee ways_to_serialize[] = {
 	{ NULL, NULL },
 };
 
+// By what the user's own code waits for worker processes, which threads of a pool, with none of
+// that in their stacks, send objects to.
+static bool is_for_workers(const char *callee)
+{
+	static const char *const parts[] = { "Pool.",        "ApplyResult.", "MapResult.",
+		                             "IMapIterator", "Executor",     "Future.",
+		                             "as_completed", "Queue." };
+
+	for (size_t i = 0; callee && i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(callee, parts[i]))
+			return true;
+	return false;
+}
+
+// The place that waits most, if that is for most of what FINDING found.
+static bool add_waiting_place(const struct evidence *e, struct finding *finding)
+{
+	const uint32_t waits = 1u << METRIC_OFF_LOCK | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_NET;
+	const struct activities *a = e->activities;
+	const struct strings *texts = profile_strings(e->profile);
+	const struct activity_time *most = NULL;
+	uint64_t most_ns = 0;
+
+	for (size_t i = 0; i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		uint64_t ns = evidence_sum(time->ns, waits);
+		if (time->place == ACTIVITY_NO_PLACE || ns <= most_ns ||
+		    !is_for_workers(strings_get(texts, time->callee)))
+			continue;
+		most = time;
+		most_ns = ns;
+	}
+	if (!most || (double)most_ns < WAITED_SHARE * (double)finding->saving_ns)
+		return false;
+	const struct activity_place *place = &a->places[most->place];
+	const char *function = strings_get(texts, place->function);
+	finding_add(finding, &(struct finding_row){ .function = function ? function : "?",
+	                                            .file = strings_get(texts, place->file),
+	                                            .line = (int)place->line,
+	                                            .callee = strings_get(texts, most->callee),
+	                                            .ns = most_ns });
+	return true;
+}
+
+static enum measured measure_serialize(const struct evidence *e, const struct rule *rule,
+                                       struct finding *finding)
+{
+	enum measured measured = measure_python(e, rule, finding);
+	char fact[sizeof(finding->fact)], place[200];
+
+	if (measured != MEASURED || finding->row_count || !add_waiting_place(e, finding))
+		return measured;
+	snprintf(fact, sizeof(fact), "%s", finding->fact);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding, "%.150s, while %s waits in %.60s", fact, place,
+	                   finding->rows[0].callee);
+}
+
 static const struct rule_callee ways_to_inspect[] = {
 	{ "_exc", "Do not format a traceback for each error: log str(e), count errors, or format "
 	          "only the first few." },
@@ -948,7 +1007,7 @@ const struct rule rules_python[] = {
 	            "(multiprocessing.shared_memory); use orjson, or yaml's CSafeLoader.",
 	  .by_callee = ways_to_serialize,
 	  .source = "our choice",
-	  .measure = measure_python,
+	  .measure = measure_serialize,
 	  .doing = ACTIVITY(SERIALIZE),
 	  .not_doing = ACTIVITY(IMPORT),
 	  .metrics = 1u << METRIC_ON_CPU },

@@ -202,6 +202,33 @@ Test(finding_python, sending_to_a_process_is_serialization_with_all_that_it_take
 	cr_expect(strstr(finding->advice, "names or indexes") != NULL, "%s", finding->advice);
 }
 
+// None of the user's own code is in the stacks of a pool's threads: it waits for them.
+Test(finding_python, who_waits_while_a_pool_sends_objects_is_the_place_of_that)
+{
+	for (uint64_t wait_ms = 200; wait_ms <= 700; wait_ms += 500) {
+		add_thread(&f, 10, 1, 110, "tasks");
+		add(&f, 1, METRIC_OFF_LOCK, wait_ms,
+		    "{<module> app.py:3} > {thumbs app.py:11} > {Pool.map " LIB
+		    "multiprocessing/pool.py:364} > {wait " LIB "threading.py:331}");
+		add(&f, 1, METRIC_OFF_LOCK, 100, "{<module> app.py:4} > {get " LIB "queue.py:170}");
+		add(&f, 10, METRIC_ON_CPU, 600,
+		    "{_handle_tasks " LIB "multiprocessing/pool.py:540} > {Connection.send " LIB
+		    "multiprocessing/connection.py:205} > memcpy@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-SERIALIZE");
+		cr_assert(finding != NULL);
+		cr_expect_eq(finding->line, wait_ms == 700 ? 11 : 0);
+		cr_expect_eq(strstr(finding->fact,
+		                    ", while thumbs (app.py:11) waits in Pool.map") != NULL,
+		             wait_ms == 700, "%s", finding->fact);
+		cr_expect_eq(strstr(finding->advice, "shared_memory), and return less") != NULL,
+		             wait_ms == 700, "%s", finding->advice);
+		end();
+		begin();
+	}
+}
+
 // The elements' own work is Python's: NumPy's share of it tells which lines they are.
 Test(finding_python, arrays_of_objects)
 {
