@@ -54,6 +54,14 @@ static const struct calls calls[] = {
 	{ "", "std::_Rb_tree|std::map|std::set",
 	  "Where order does not matter, use std::unordered_map; where it is filled once, a sorted "
 	  "std::vector; look each key up once and keep the iterator." },
+	{ "vectorize", "",
+	  "numpy.vectorize() calls a Python function for each element: write it with array "
+	  "operations (numpy.where(), numpy.select()), or compile it (Numba's @vectorize)." },
+	{ "",
+	  "{built-in method builtins.format}|{built-in method builtins.repr}|"
+	  "{method 'format' of 'str' objects}|{built-in method builtins.ascii}",
+	  "Where the text may be dropped, as a debug message is, let the logger make it "
+	  "(log.debug(\"%s\", value)), or check the level first; else format less of large objects." },
 	{ "list_contains|PySequence_Contains|list_index|list_remove|list_count",
 	  "{method 'index' of 'list'|{method 'remove' of 'list'|{method 'count' of 'list'|"
 	  "{method 'index' of 'tuple'|{built-in method _operator.contains",

@@ -53,6 +53,11 @@ static const struct rule_callee ways_to_match[] = {
 	                  "str.find()); join several patterns to one (a|b), and match a whole "
 	                  "text at once instead of line by line (re.M, finditer()); split by "
 	                  "str.split() and compare by startswith() where that is enough." },
+	{ "std::regex_",
+	  "std::regex walks its automaton by a call for each node, and is many times slower than "
+	  "other engines: use RE2, PCRE2 with its JIT, CTRE or "
+	  "boost::regex, or look for a fixed word first (find(), memmem()); compare "
+	  "by hand where the pattern is simple." },
 	{ NULL, NULL },
 };
 
