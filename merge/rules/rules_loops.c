@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/origin.h"
 #include "base/path.h"
+#include "base/rung.h"
 #include "base/share.h"
 #include "base/strings.h"
 #include "merge/profile/profile_parts.h"
@@ -297,6 +298,21 @@ static void advise(const struct loop_fact *fact, struct finding *finding)
 		               "keeps the compiler from doing so.");
 }
 
+// Samples with stacks of the kernel have no vector registers: what the numbers were is not known.
+static void advise_on_subnormals(const struct evidence *e, const struct rule *rule,
+                                 const struct loop_fact *fact, struct finding *finding)
+{
+	bool floating = (fact->kind == LOOP_DIVIDE && !fact->detail) || fact->kind == LOOP_SUM ||
+	                (fact->kind == LOOP_SCALAR && fact->detail);
+
+	if (!floating || e->run->rung != RUNG_PERF_KERNEL)
+		return;
+	finding_advise(finding,
+	               "%.300s If the numbers decay toward 0, subnormal ones may be why: profile "
+	               "with --rung user, which looks at them.",
+	               rule->advice);
+}
+
 // As measure_doing(), by loop.
 static enum measured measure_loop(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
@@ -320,6 +336,7 @@ static enum measured measure_loop(const struct evidence *e, const struct rule *r
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	describe_loop(&fact, what, sizeof(what));
 	advise(&fact, finding);
+	advise_on_subnormals(e, rule, &fact, finding);
 	if (fact.kind == LOOP_SUBNORMAL && fact.detail > 10)
 		finding->part = 1 - 10 / (double)fact.detail;
 	return finding_say(finding, "%s: %.0f %% of %s, most in a loop of %s that %s", rule->title,

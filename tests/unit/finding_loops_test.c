@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What rules say of loops, by what is known of their machine code.
+#include "base/rung.h"
 #include "tests/unit/finding_fixture.h"
 
 #include "merge/profile/profile_data.h"
@@ -55,6 +56,40 @@ Test(finding_loops, says_what_the_loop_does_and_at_which_line)
 	cr_expect_eq(finding->line, 19);
 	cr_expect_str_eq(finding->file, "raster.c");
 	cr_expect_eq(finding->saving_ns, 400 * MS);
+}
+
+// With stacks of the kernel no sample has vector registers; with others, numbers were looked at.
+Test(finding_loops, loops_of_floating_point_have_advice_on_subnormal_numbers)
+{
+	static const struct {
+		const char *fact, *id;
+		bool says;
+	} rows[] = {
+		{ "divide 0 0 20 a.c", "CPU-DIV", true },
+		{ "divide 0 2 20 a.c", "CPU-DIV", false }, // integers
+		{ "sum 0 0 20 a.c", "CPU-SUM", true },
+		{ "scalar 0 1 20 a.c", "CPU-SCALAR", true },
+		{ "scalar 0 0 20 a.c", "CPU-SCALAR", false },
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		bool kernel = i % 2;
+		const struct run run = { .start_ns = 1000 * MS,
+			                 .wall_ns = 1000 * MS,
+			                 .cpus = 2,
+			                 .samples = 1000,
+			                 .rung = kernel ? RUNG_PERF_KERNEL : RUNG_PERF_USER };
+		run_in_loop(HOT, rows[i / 2].fact);
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, rows[i / 2].id);
+		cr_assert(finding != NULL, "%s", rows[i / 2].fact);
+		bool says = strstr(finding->advice, "--rung user, which looks at them.") != NULL;
+		cr_expect_eq(says, kernel && rows[i / 2].says, "%s: %s", rows[i / 2].fact,
+		             finding->advice);
+		end();
+		begin();
+	}
 }
 
 Test(finding_loops, advice_by_what_divides)
