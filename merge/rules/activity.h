@@ -51,7 +51,7 @@ enum activity {
 	ACTIVITY_OPEN,       /* open, stat, readdir … */
 	ACTIVITY_ZONE,       /* the C library looks whether its time zone is another one by now */
 	ACTIVITY_SLEEP,      /* sleeps for a time of its own choice */
-	ACTIVITY_POLL,       /* waits for events, or for a signal */
+	ACTIVITY_POLL,       /* waits for events, for who connects, or for a signal */
 	ACTIVITY_SIGNAL,     /* of these, for a signal */
 	ACTIVITY_SPAWN,      /* starts a process, or waits for one */
 	ACTIVITY_REAP,       /* of these, those that wait */

@@ -72,7 +72,7 @@ static const struct names table[] = {
 	{ ACTIVITY(POLL),
 	  "poll|ppoll|select|pselect*|epoll_wait|epoll_pwait*|libc_poll|libc_select*|"
 	  "pause|libc_pause|sigsuspend|sigwait|sigwaitinfo|sigtimedwait|runtime.netpoll|"
-	  "{method 'poll' of 'select.*|{built-in method select.*" },
+	  "{method 'poll' of 'select.*|{built-in method select.*|accept|accept4|libc_accept*" },
 	{ ACTIVITY(SIGNAL), "pause|libc_pause|sigsuspend|sigwait|sigwaitinfo|sigtimedwait" },
 	{ ACTIVITY(SPAWN),
 	  "fork|libc_fork|vfork|libc_vfork|posix_spawn*|spawni*|execve|execv*|popen|pclose|system|"

@@ -106,6 +106,10 @@ static const char *advice_on_faults(const struct evidence *e, const struct rule 
 	       "MADV_HUGEPAGE) for large ones.";
 }
 
+#define SEEK_ADVICE                                                                                \
+	"A seek throws the stream's buffer away, and the next read fills it anew: read in order "  \
+	"without seeking, or read what is needed by pread(), or from a mapping (mmap(2))."
+
 // What is asked of the kernel, by the C library's function, says what to do instead.
 static enum measured measure_sys(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
@@ -142,6 +146,11 @@ static enum measured measure_sys(const struct evidence *e, const struct rule *ru
 		{ "sysconf", id_advice },
 		{ "getrandom", "Take many random bytes per call, or seed a generator of the "
 		               "program's own with a few." },
+		{ "fseek", SEEK_ADVICE },
+		{ "fseeko", SEEK_ADVICE },
+		{ "fseeko64", SEEK_ADVICE },
+		{ "fsetpos", SEEK_ADVICE },
+		{ "rewind", SEEK_ADVICE },
 		{ "lseek", "Use pread() and pwrite(), which take the offset themselves." },
 		{ "lseek64", "Use pread() and pwrite(), which take the offset themselves." },
 	};

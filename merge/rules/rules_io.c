@@ -597,9 +597,10 @@ const struct rule rules_io[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 50,
 	  .title = "waiting for requests",
-	  .formula = "time blocked in poll, select and epoll, and in waiting for signals, as a "
-	             "share of the critical thread's time; only where the rest of the run works "
-	             "for less than half of that time; it has no price",
+	  .formula =
+	          "time blocked in poll, select, epoll and accept, and in waiting for signals, as a "
+	          "share of the critical thread's time; only where the rest of the run works "
+	          "for less than half of that time; it has no price",
 	  .why = "A server without requests is not slow; a client that waits is.",
 	  .advice = "If it should not be idle, profile the side that should send or answer.",
 	  .source = "our choice",

@@ -1296,6 +1296,7 @@ Test(finding_cpu, kernel_time_has_advice_by_what_is_called)
 	} table[] = {
 		{ "__clock_gettime", "Read this clock less often" },
 		{ "getpid", "ask once and keep it" },
+		{ "fseek", "throws the stream's buffer away" },
 		{ "__poll", "use epoll(7)" },
 		{ "select", "use epoll(7)" },
 		{ "ioctl", "Make fewer and larger system calls" },

@@ -177,8 +177,8 @@ Test(finding_io, others_are_named_by_a_place_that_has_a_good_part_of_their_work)
 	}
 }
 
-// As time.sleep() does in Python 3.10 and before.
-Test(finding_io, who_polls_no_descriptor_sleeps)
+// Who polls no descriptor sleeps, as time.sleep() does in Python 3.10 and before.
+Test(finding_io, what_is_waited_for_tells_idleness_from_slowness)
 {
 	static const struct {
 		uint32_t metric;
@@ -188,6 +188,10 @@ Test(finding_io, who_polls_no_descriptor_sleeps)
 		{ METRIC_OFF_SLEEP, "poll@libc", "IO-SLEEP", "IO-IDLE" },
 		{ METRIC_OFF_NET, "select@libc", "IO-IDLE", "IO-SLEEP" },
 		{ METRIC_OFF_SLEEP, "pause@libc", "IO-IDLE", "IO-SLEEP" },
+		// Who waits for somebody to connect has asked nobody for anything.
+		{ METRIC_OFF_NET, "accept@libc", "IO-IDLE", "IO-NET" },
+		{ METRIC_OFF_NET, "__libc_accept4@libc", "IO-IDLE", "IO-NET" },
+		{ METRIC_OFF_NET, "recv@libc", "IO-NET", "IO-IDLE" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
