@@ -26,7 +26,7 @@ function(fault name source)
 endfunction()
 
 foreach(name children cleared cold_cache copies double_float file_lock fsync held_back herd lock lookups malloc
-        message_bytes messages oversubscribed page_faults polling random serial spinning stage strcat threads time_zone
+        message_bytes messages oversubscribed page_faults polling random seeking serial spinning stage strcat threads time_zone
         tiny_reads unbalanced unbuffered)
   fault_program(${name} ${name}.c)
   fault(${name} ${name}.c fault_${name})
@@ -37,7 +37,7 @@ foreach(name by_value cin endl exceptions ordered regex shared_pointer sorting s
 endforeach()
 # What kind of loop is hot takes a decoder of its machine code.
 if(TARGET Zydis)
-  foreach(name bytes divisor flag linear neighbours one_sum scalar strided walk)
+  foreach(name bytes counted divisor flag linear neighbours one_sum scalar strided walk)
     fault_program(${name} ${name}.c)
     fault(${name} ${name}.c fault_${name})
   endforeach()
@@ -84,6 +84,6 @@ endif()
 foreach(name archive array_loop backtracking callers clones collect columns commits concatenate consumer documents
         double_gemm elements event_loop exact exceptions flushing gil imports insert inverse joined
         list_loop lists loader log_stacks median one_by_one one_task records regex scan search sleeping slow_store
-        subprocesses text tiny_dot tiny_ops)
+        subprocesses text thumbs tiny_dot tiny_ops)
   fault(${name}_py ${name}.py)
 endforeach()
