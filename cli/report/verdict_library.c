@@ -12,6 +12,7 @@
 #include "base/strings.h"
 #include "cli/report/place.h"
 #include "merge/query/query.h"
+#include "merge/query/query_ops.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,9 +58,13 @@ static struct verdict_library most_of(const struct rows *rows)
 bool verdict_busiest_library(const struct verdict_facts *f, struct verdict_library *library)
 {
 	const struct row *hot = verdict_hottest(f);
+	const struct op_row *op = verdict_hottest_op(f);
 	struct place_sum sum;
 
 	*library = most_of(f->cpu);
+	// Ops say what their library does.
+	if (op && share_of(op->self_ns, f->ops->wall_ns) >= ASKED_SHARE)
+		return false;
 	double self = (double)library->self;
 	if (!library->module || share_of(library->self, f->all) < ASKED_SHARE)
 		return false;

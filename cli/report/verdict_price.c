@@ -281,9 +281,12 @@ enum {
 static bool is_at_library(const struct verdict_facts *f, const struct finding *finding,
                           const struct verdict_library *library)
 {
+	struct place_library place = place_library_of(f->cpu_tree, library->module);
+
 	if (finding->rule->doing & ACTIVITIES_BELOW)
 		return false;
-	if (!finding->row_count || is_nameless_in(finding, library->row))
+	if (!finding->row_count || is_nameless_in(finding, library->row) ||
+	    (place.own && is_in(finding, place.own->name, place.own->file)))
 		return true;
 	for (size_t i = 0; i < f->cpu->count; i++) {
 		const struct row *row = &f->cpu->rows[i];

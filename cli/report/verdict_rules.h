@@ -213,9 +213,9 @@ struct verdict_library {
 	uint64_t self;         /* of all its functions */
 };
 
-/* The library of others that has most time; false if there is none that has ASKED_SHARE, or if one
- * function says more: one of the library's that has most of it, another one that has as much, or
- * one of the user's own that asks libraries for as much. */
+/* The library of others that has most time; false if there is none that has ASKED_SHARE, or if ops
+ * or one function say more: one of the library's that has most of it, another one that has as much,
+ * or one of the user's own that asks libraries for as much. */
 bool verdict_busiest_library(const struct verdict_facts *f, struct verdict_library *library);
 bool verdict_of_library(const struct verdict_facts *f, struct verdict *v);
 

@@ -353,6 +353,49 @@ Test(text_verdict, the_users_own_function_that_asks_for_a_library_is_named_inste
 	               "is spent in unpack (unpack.c:31) and in what it calls of libraries");
 }
 
+// What a library of ops is at work for is known by these.
+Test(text_verdict, a_library_of_ops_is_told_by_its_ops)
+{
+	static const struct op_row op = { .name = "aten::mm",
+		                          .provider = "torch",
+		                          .domain = "",
+		                          .shape = "",
+		                          .stack = "",
+		                          .calls = 9,
+		                          .self_ns = 400 * NS_PER_MS,
+		                          .total_ns = 400 * NS_PER_MS };
+	struct finding finding = kernel_time(440);
+	struct call_node nodes[6];
+	struct row rows[5];
+	struct profile *profile = with_library(nodes, rows, false, &finding);
+
+	profile->ops = &op;
+	profile->op_count = 1;
+	expect_verdict(profile, "  Kernel time.");
+	finding.saving_ns = 350 * NS_PER_MS;
+	profile = with_library(nodes, rows, false, &finding);
+	profile->ops = &op;
+	profile->op_count = 1;
+	expect_verdict(profile, "40.0 % of the time is spent in the op aten::mm.");
+}
+
+// The user's own function that calls most of a library is where the time of that comes from.
+Test(text_verdict, a_finding_at_the_caller_of_a_library_stands_for_most_of_it)
+{
+	static const struct rule rule = { .id = "PY-SHORT", .subject = RULES_PYTHON };
+	struct finding finding = kernel_time(350);
+	struct call_node nodes[6];
+	struct row rows[5];
+
+	finding.rule = &rule;
+	finding.function = "unpack";
+	finding.file = "/src/unpack.c";
+	finding.rows[0] = (struct finding_row){ .function = "unpack", .file = "/src/unpack.c" };
+	finding.row_count = 1;
+	snprintf(finding.fact, sizeof(finding.fact), "short calls");
+	expect_verdict(with_library(nodes, rows, true, &finding), "  Short calls.");
+}
+
 // Each of many functions of the user's own asks for a part of it.
 Test(text_verdict, a_library_that_many_functions_call_is_named_before_each_of_them)
 {
