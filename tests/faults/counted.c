@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#define REQUESTS 40000000L
+#define REQUESTS 120000000L
 
 static atomic_long served;
 

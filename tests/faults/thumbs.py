@@ -4,7 +4,7 @@ import multiprocessing
 import sys
 
 PICTURES = [bytes([i]) * 16_000_000 for i in range(6)]
-ROUNDS = 6
+ROUNDS = 10
 STEP = 4
 
 
