@@ -2,6 +2,7 @@
 #include "sampler/go/go_layout.h"
 
 #include "base/cleanup.h"
+#include "sampler/elf_section.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -19,24 +20,6 @@ struct search {
 	struct go_layout *out;
 	bool g, length, pointer, reasons;
 };
-
-static bool section_named(Elf *elf, const char *wanted)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	size_t names;
-
-	if (elf_getshdrstrndx(elf, &names) < 0)
-		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name = gelf_getshdr(section, &header)
-		                           ? elf_strptr(elf, names, header.sh_name)
-		                           : NULL;
-		if (name && strcmp(name, wanted) == 0)
-			return true;
-	}
-	return false;
-}
 
 static bool offset_of(Dwarf_Die *member, uint64_t *offset)
 {
@@ -230,7 +213,7 @@ bool go_layout_bias(const struct go_layout *l, uint32_t pid, uint64_t *bias)
 static bool is_go(Elf *elf)
 {
 	return elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 &&
-	       section_named(elf, ".go.buildinfo");
+	       elf_section_find(elf, ".go.buildinfo");
 }
 
 bool go_layout_is_go(int fd)

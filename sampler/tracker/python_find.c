@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/foreign_file.h"
 #include "base/python_layout.h"
+#include "sampler/elf_section.h"
 #include "sampler/tracker/mapper.h"
 
 #include <gelf.h>
@@ -179,25 +180,12 @@ static bool look_for_runtime(uint32_t pid, const struct event_map *map, void *to
 
 static bool read_own(Elf *elf, struct python_tasks_own *out)
 {
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	size_t names;
+	const Elf_Data *data = elf_section_data(elf_section_find(elf, PYTHON_TASKS_SECTION), NULL);
 
-	if (elf_getshdrstrndx(elf, &names) < 0)
+	if (!data || data->d_size < sizeof(*out))
 		return false;
-	while ((section = elf_nextscn(elf, section))) {
-		const char *name = gelf_getshdr(section, &header)
-		                           ? elf_strptr(elf, names, header.sh_name)
-		                           : NULL;
-		Elf_Data *data = name && strcmp(name, PYTHON_TASKS_SECTION) == 0
-		                         ? elf_getdata(section, NULL)
-		                         : NULL;
-		if (!data || !data->d_buf || data->d_size < sizeof(*out))
-			continue;
-		memcpy(out, data->d_buf, sizeof(*out));
-		return true;
-	}
-	return false;
+	memcpy(out, data->d_buf, sizeof(*out));
+	return true;
 }
 
 static bool look_for_own(uint32_t pid, const struct event_map *map, void *out)
