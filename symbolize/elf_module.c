@@ -2,6 +2,7 @@
 #include "symbolize/elf_module.h"
 
 #include "base/error.h"
+#include "base/go_table.h"
 #include "base/hash.h"
 #include "base/origin.h"
 #include "base/strings.h"
@@ -10,7 +11,6 @@
 #include "symbolize/elf/debug_package.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/elf/elf_symbols.h"
-#include "symbolize/elf/go_table.h"
 #include "symbolize/elf/mapped_file.h"
 #include "symbolize/frame/demangle.h"
 #include "symbolize/symbolizer.h"

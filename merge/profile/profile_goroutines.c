@@ -187,11 +187,16 @@ static bool keep_text(struct profile *p, const char *text, uint32_t *id)
 	return *id || !text;
 }
 
+// In stripped programs inlined calls are not told apart from the function that they stand in: a
+// line of another file is none of FUNCTION's.
 static bool keep_place(struct profile *p, const struct symbol *symbol, struct await_place *place)
 {
-	place->line = symbol->line > 0 ? (uint32_t)symbol->line : 0;
+	bool other =
+		symbol->file && symbol->declared && strcmp(symbol->file, symbol->declared) != 0;
+
+	place->line = symbol->line > 0 && !other ? (uint32_t)symbol->line : 0;
 	return keep_text(p, symbol->function, &place->function) &&
-	       keep_text(p, symbol->file, &place->file);
+	       keep_text(p, other ? symbol->declared : symbol->file, &place->file);
 }
 
 // How a place is got out of the way: the runtime's, and what is between it and Go's library.
@@ -227,13 +232,16 @@ static bool keep_reason(struct naming *n, const struct goroutine_row *row,
 		                        : "system call",
 		                 id);
 	}
-	// Up to Go 1.20 all of sync waits for this.
-	if (reason && strcmp(reason, "semacquire") == 0)
-		for (size_t i = 0; i < count; i++)
-			if (go_function_is_of(functions[i]->function, "sync")) {
-				go_function_title(functions[i]->function, title, sizeof(title));
-				return keep_text(n->profile, title, id);
-			}
+	// Up to Go 1.20 all of sync waits for this. What is inlined may not be known.
+	size_t at = reason && strcmp(reason, "semacquire") == 0 ? 0 : count;
+	while (at < count && !go_function_is_of(functions[at]->function, "sync"))
+		at++;
+	if (at < count && strcmp(functions[at]->function, "sync.(*Mutex).lockSlow") == 0)
+		return keep_text(n->profile, "sync.Mutex.Lock", id);
+	if (at < count) {
+		go_function_title(functions[at]->function, title, sizeof(title));
+		return keep_text(n->profile, title, id);
+	}
 	return keep_text(n->profile, reason ? reason : "unknown", id);
 }
 

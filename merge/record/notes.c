@@ -11,6 +11,7 @@
 #include "merge/record/recorded.h"
 #include "merge/record/recording.h"
 #include "merge/record/traced.h"
+#include "sampler/go/go_layout.h"
 #include "sampler/sampler.h"
 #include "symbolize/loop/insn.h"
 #include "tracer/protocol.h"
@@ -148,8 +149,10 @@ static void note_absences(struct notes *n, const struct notes_facts *f)
 static void note_goroutines(struct notes *n, const struct notes_facts *f)
 {
 	static const char *const why[] = {
-		[GO_UNSEEN_STRIPPED] = "has no debug information that says where they are: link "
-				       "without -ldflags=-w and without -ldflags=-s",
+		[GO_UNSEEN_STRIPPED] =
+			"has no debug information that says where they are, and was not built by "
+			"Go " GO_STRIPPED_KNOWN " for x86-64: link without -ldflags=-w and "
+			"without -ldflags=-s",
 		[GO_UNSEEN_UNKNOWN] = "has debug information that does not say where they are",
 		[GO_UNSEEN_REFUSED] = "has memory that could not be read: see PERMISSIONS in "
 				      "bottleneck(1)",

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "sampler/elf_section.h"
+#include "sampler/go/go_stripped.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -240,9 +241,13 @@ enum go_found go_layout_read(int fd, struct go_layout *out)
 		if (dwarf) {
 			take_units(&search, dwarf);
 			found = is_complete(&search) ? GO_KNOWN : GO_UNKNOWN;
-			take_headers(&layout, elf);
 			dwarf_end(dwarf);
 		}
+		if (found != GO_KNOWN) {
+			layout = (struct go_layout){ 0 };
+			found = go_stripped_read(elf, &layout) ? GO_KNOWN : found;
+		}
+		take_headers(&layout, elf);
 	}
 	elf_end(elf);
 	if (found == GO_KNOWN)

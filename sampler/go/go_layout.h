@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the runtime of a Go program keeps its goroutines: from the program's own debug information.
+ * Where the runtime of a Go program keeps its goroutines: from the program's own debug information,
+ * or from its code and the version of Go that it was built with (sampler/go/go_stripped.h).
  *
  *	runtime.allgptr ─► [runtime.allglen] ─► runtime.g: atomicstatus, sched.pc, waitreason ...
  *
@@ -13,6 +14,9 @@
 
 #define GO_G_BYTES_MAX 2048 /* of a runtime.g, up to the last field that is read */
 
+/* The versions of Go that need no debug information, in words. */
+#define GO_STRIPPED_KNOWN "1.19 and 1.21 to 1.27"
+
 /* Addresses as they stand in the file. Offsets are those in a runtime.g; -1: it has no such. */
 struct go_layout {
 	uint64_t all_pointer, all_length; /* runtime.allgptr, runtime.allglen */
@@ -24,13 +28,14 @@ struct go_layout {
 	int32_t call_sp, call_pc,
 		call_bp;  /* syscallsp, syscallpc, syscallbp; the last since 1.23 */
 	uint32_t g_bytes; /* as far as these reach */
-	bool moves;       /* it is loaded where there is room: */
+	bool by_version; /* the offsets are the version's: the first goroutine has to be number 1 */
+	bool moves;      /* it is loaded where there is room: */
 	uint64_t headers; /* its program headers' address in the file; 0: unknown */
 };
 
 enum go_found {
 	GO_NONE,     /* no Go program */
-	GO_STRIPPED, /* one without debug information */
+	GO_STRIPPED, /* one without debug information, of a version that is not known */
 	GO_UNKNOWN,  /* one whose debug information says too little */
 	GO_KNOWN
 };

@@ -54,6 +54,7 @@ struct go_remote {
 	struct go_layout layout;
 	char (*reasons)[GO_REASON_MAX]; // NULL: not read yet
 	uint32_t reason_count;
+	bool is_known; // the offsets are right
 	uint64_t random;
 	uint64_t listed;
 	uint32_t looked;
@@ -83,6 +84,7 @@ struct go_remote *go_remote_new(const struct go_layout *layout, uint64_t bias, s
 	r->layout.all_pointer += bias;
 	r->layout.all_length += bias;
 	r->layout.reasons += layout->reasons ? bias : 0;
+	r->is_known = !layout->by_version;
 	r->random = hash_mix(clock_now_ns() ^ (uintptr_t)r) | 1;
 	return r;
 }
@@ -201,6 +203,19 @@ static uint32_t status_of(const struct go_remote *r, const uint8_t *g)
 	return status & ~(uint32_t)STATUS_SCAN;
 }
 
+// Whether the list's first goroutine, which runs main, has number 1 where the layout says that.
+static bool check_offsets(struct go_remote *r, uint64_t list)
+{
+	uint8_t g[GO_G_BYTES_MAX];
+	uint64_t at;
+
+	if (!r->is_known)
+		r->is_known = read_one(r, list, &at, sizeof(at)) && at && at % 8 == 0 &&
+		              read_one(r, at, g, r->layout.g_bytes) &&
+		              word_of(g, r->layout.goid) == 1;
+	return r->is_known;
+}
+
 // Which of the list are looked at. False: it cannot be read.
 static bool choose(struct go_remote *r)
 {
@@ -211,7 +226,8 @@ static bool choose(struct go_remote *r)
 	// The list is published before its length, and only grows.
 	if (!read_one(r, r->layout.all_length, &length, sizeof(length)) || !length ||
 	    length > LISTED_MAX || !read_one(r, r->layout.all_pointer, &pointer, sizeof(pointer)) ||
-	    !pointer || pointer % sizeof(pointer) || pointer > UINT64_MAX - 8 * length)
+	    !pointer || pointer % sizeof(pointer) || pointer > UINT64_MAX - 8 * length ||
+	    !check_offsets(r, pointer))
 		return false;
 	r->listed = length;
 	uint32_t count = length < GO_LOOKED_MAX ? (uint32_t)length : GO_LOOKED_MAX;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module array code error flops foreign_file function_name go_function hash kallsyms known_calls mapped message module
+foreach(module array code error flops foreign_file function_name go_function go_table hash kallsyms known_calls mapped message module
         namespaces new_file op origin provider
         nearest python_lines ring schedule secret strings)
   unit(${module} LIBS base)
@@ -12,5 +12,6 @@ add_test(NAME expect_fails COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/unit/expect_fa
          $<TARGET_FILE:expect_fails>)
 set_tests_properties(expect_fails PROPERTIES LABELS unit TIMEOUT 60)
 
+fuzz(go_table LIBS base)
 fuzz(namespaces LIBS base)
 fuzz(python_lines LIBS base)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "symbolize/elf/go_table.h"
+#include "base/go_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // On a table made by hand, of two functions, as Go 1.16, 1.18 and 1.20 write it.
-#include "symbolize/elf/go_table.h"
+#include "base/go_table.h"
 
 #include "base/cleanup.h"
 #include "tests/support/expect.h"
@@ -193,4 +193,21 @@ Test(go_table, that_is_cut_off_is_not_left)
 		for (size_t i = 0; i < ROWS; i++)
 			cr_expect(not(places[i].function && !expected[i].function), "%zu", size);
 	}
+}
+
+Test(go_table, finds_functions_by_their_names)
+{
+	struct made m = make(0xfffffff1, 0);
+	const struct bytes table = { m.bytes, m.size };
+	uint64_t start = 0, end = 0;
+
+	cr_expect(go_table_function(table, TEXT, "list.Add", &start, &end));
+	cr_expect(eq(u64, start, TEXT + 16));
+	cr_expect(eq(u64, end, TEXT + 32));
+	cr_expect(not(go_table_function(table, TEXT, "list.Remove", &start, &end)));
+	cr_expect(not(go_table_function(table, 0, "list.Add", &start, &end)));
+	for (size_t size = 0; size < m.size; size++)
+		if (go_table_function((struct bytes){ m.bytes, size }, TEXT, "list.Add", &start,
+		                      &end))
+			cr_expect(eq(u64, start, TEXT + 16), "%zu", size);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "symbolize/elf/go_table.h"
+#include "base/go_table.h"
 
 #define MAGIC_1_16 UINT32_C(0xfffffffa)
 #define MAGIC_1_18 UINT32_C(0xfffffff0)
@@ -71,6 +71,12 @@ static uint64_t entry_of(const struct table *t, uint64_t index)
 	return t->relative ? t->text + entry : entry;
 }
 
+static struct cursor record_of(const struct table *t, uint64_t index)
+{
+	return cursor_at(t->functions,
+	                 number_at(t->functions, index * 2 * t->entry + t->entry, t->entry));
+}
+
 // The function that holds ADDRESS; COUNT if there is none.
 static uint64_t find_function(const struct table *t, uint64_t address)
 {
@@ -127,8 +133,7 @@ static void find_place(const struct table *t, uint64_t address, struct go_place 
 
 	if (index == t->count)
 		return;
-	c = cursor_at(t->functions,
-	              number_at(t->functions, index * 2 * t->entry + t->entry, t->entry));
+	c = record_of(t, index);
 	cursor_skip(&c, t->entry);
 	for (int i = 0; i < 8; i++)
 		fields[i] = cursor_u32(&c);
@@ -146,18 +151,44 @@ static void find_place(const struct table *t, uint64_t address, struct go_place 
 	place->line = place->file && row > 0 && row < INT32_MAX ? (int)row : 0;
 }
 
+// With the start of the code, where the table leaves that to the loader. False: it is not known.
+static bool open_with_text(struct bytes bytes, uint64_t text, struct table *t)
+{
+	if (!open_table(bytes, t))
+		return false;
+	if (t->relative && !t->text)
+		t->text = text;
+	return !t->relative || t->text;
+}
+
 void go_table_find(struct bytes table, uint64_t text, const uint64_t *addresses, size_t count,
                    struct go_place *places)
 {
 	struct table t;
 
 	memset(places, 0, count * sizeof(*places));
-	if (!open_table(table, &t))
-		return;
-	if (t.relative && !t.text)
-		t.text = text;
-	if (t.relative && !t.text)
+	if (!open_with_text(table, text, &t))
 		return;
 	for (size_t i = 0; i < count; i++)
 		find_place(&t, addresses[i], &places[i]);
+}
+
+bool go_table_function(struct bytes table, uint64_t text, const char *name, uint64_t *start,
+                       uint64_t *end)
+{
+	struct table t;
+
+	if (!open_with_text(table, text, &t))
+		return false;
+	for (uint64_t i = 0; i < t.count; i++) {
+		struct cursor c = record_of(&t, i);
+		cursor_skip(&c, t.entry);
+		const char *own = bytes_string(t.names, cursor_u32(&c));
+		if (c.bad || !own || strcmp(own, name) != 0)
+			continue;
+		*start = entry_of(&t, i);
+		*end = entry_of(&t, i + 1);
+		return *start < *end;
+	}
+	return false;
 }

@@ -11,6 +11,10 @@
 
 #include "base/bytes.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 struct go_place {
 	/* In the table, each ended by NUL; NULL if unknown. */
 	const char *function; /* "main.(*Cart).Total" */
@@ -28,3 +32,7 @@ bool go_table_is_known(struct bytes table);
  */
 void go_table_find(struct bytes table, uint64_t text, const uint64_t *addresses, size_t count,
                    struct go_place *places);
+
+/* Where the function called NAME begins and ends, TEXT as above. False: there is none. */
+bool go_table_function(struct bytes table, uint64_t text, const char *name, uint64_t *start,
+                       uint64_t *end);
