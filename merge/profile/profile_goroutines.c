@@ -141,6 +141,16 @@ static const struct symbol *start_of(const struct naming *n, uint32_t start)
 	               : NULL;
 }
 
+// How a place is got out of the way: the runtime's, and what is between it and Go's library.
+static bool is_machinery(const char *function)
+{
+	return go_function_is_of(function, "runtime") ||
+	       go_function_is_of(function, "internal/poll") ||
+	       strncmp(function, "internal/runtime/", 17) == 0 ||
+	       strncmp(function, "internal/sync.", 14) == 0 || strstr(function, ".runtime_") ||
+	       strcmp(function, "sync.(*Mutex).lockSlow") == 0;
+}
+
 /*
  * Whether FUNCTION, that goroutines begin in, is what the compiler makes of "go f(x)" to call f. Up
  * to Go 1.21 it is called as closures are, but all of it is of one line.
@@ -151,6 +161,14 @@ static bool is_wrapper(const struct symbol *start, const struct symbol *function
 	       (go_function_is_wrapper(start->function) ||
 	        (go_function_is_closure(start->function) && start->line &&
 	         start->line == function->line));
+}
+
+// Whether the outermost of FUNCTIONS only calls the next one, whose goroutine it is. In stripped
+// programs that one may be inlined, and is not known.
+static bool is_wrapped(const struct symbol *start, const struct symbol **functions, size_t count)
+{
+	return count > 1 && start && is_wrapper(start, functions[0]) &&
+	       !is_machinery(functions[1]->function);
 }
 
 static void find_kinds(struct naming *n, const struct symbol **functions)
@@ -173,7 +191,7 @@ static void find_kinds(struct naming *n, const struct symbol **functions)
 		if (!start || !count)
 			continue;
 		// On which line the function begins that a wrapper calls is not known.
-		if (count > 1 && is_wrapper(start, functions[0]) && kind->line == start->line)
+		if (is_wrapped(start, functions, count) && kind->line == start->line)
 			*kind = (struct symbol){ .function = functions[1]->function,
 				                 .file = functions[1]->file };
 		else if (!kind->file && strcmp(functions[0]->function, kind->function) == 0)
@@ -197,16 +215,6 @@ static bool keep_place(struct profile *p, const struct symbol *symbol, struct aw
 	place->line = symbol->line > 0 && !other ? (uint32_t)symbol->line : 0;
 	return keep_text(p, symbol->function, &place->function) &&
 	       keep_text(p, other ? symbol->declared : symbol->file, &place->file);
-}
-
-// How a place is got out of the way: the runtime's, and what is between it and Go's library.
-static bool is_machinery(const char *function)
-{
-	return go_function_is_of(function, "runtime") ||
-	       go_function_is_of(function, "internal/poll") ||
-	       strncmp(function, "internal/runtime/", 17) == 0 ||
-	       strncmp(function, "internal/sync.", 14) == 0 || strstr(function, ".runtime_") ||
-	       strcmp(function, "sync.(*Mutex).lockSlow") == 0;
 }
 
 static bool has_function(const struct symbol **functions, size_t count, const char *name)
@@ -269,9 +277,8 @@ static bool add_wait(struct naming *n, const struct goroutine_row *row,
 
 	if (!keep_reason(n, row, functions, all, &reason))
 		return false;
-	for (size_t i = 0; i < all; i++)
-		if (!is_machinery(functions[i]->function) &&
-		    !(i == 0 && all > 1 && start && is_wrapper(start, functions[0])))
+	for (size_t i = is_wrapped(start, functions, all); i < all; i++)
+		if (!is_machinery(functions[i]->function))
 			functions[count++] = functions[i];
 	for (size_t i = 0; i < count; i++) {
 		if (count > most && i >= OUTER && i < count - (most - OUTER))

@@ -2,7 +2,7 @@
 #include "sampler/go/go_layout.h"
 
 #include "base/cleanup.h"
-#include "sampler/elf_section.h"
+#include "sampler/elf/elf_section.h"
 #include "sampler/go/go_stripped.h"
 
 #include <dwarf.h>

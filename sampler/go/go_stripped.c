@@ -4,7 +4,7 @@
 #include "base/bytes.h"
 #include "base/go_table.h"
 #include "base/x86.h"
-#include "sampler/elf_section.h"
+#include "sampler/elf/elf_section.h"
 
 #include <gelf.h>
 #include <stdio.h>

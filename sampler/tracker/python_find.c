@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/foreign_file.h"
 #include "base/python_layout.h"
-#include "sampler/elf_section.h"
+#include "sampler/elf/elf_section.h"
 #include "sampler/tracker/mapper.h"
 
 #include <gelf.h>

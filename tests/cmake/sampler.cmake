@@ -65,6 +65,7 @@ set_tests_properties(unwind_oracle PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 fuzz(cfi_table LIBS sampler)
 fuzz(code_rules LIBS sampler)
 fuzz(go_remote LIBS sampler)
+fuzz(go_stripped LIBS sampler PkgConfig::ELF)
 fuzz(image LIBS sampler)
 
 include(cmake/sampler_capture.cmake OPTIONAL)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sampler/elf_section.h"
+#include "sampler/elf/elf_section.h"
 
 #include <gelf.h>
 #include <string.h>
