@@ -26,6 +26,11 @@ enum await_kind {
 	                  is unknown */
 	AWAIT_NAME,    /* tasks (of the first place) that the program has named (the second one) */
 	AWAIT_LIBRARY, /* which library (the second place) has run tasks of the first one */
+	/* Goroutines that waited for others, by estimate. Places: the function that those run which
+	   waited, where that was, and the reason; the same of whom they waited for, whose reason is
+	   what that one did. COUNT looks; their time, added up ... */
+	AWAIT_HELD,
+	AWAIT_HELD_WALL, /* ... and what of the time of the run's own goroutine went so */
 	AWAIT_KINDS
 };
 

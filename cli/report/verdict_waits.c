@@ -48,7 +48,8 @@ static bool keeps_others(const struct verdict_facts *f, const struct row *row)
 	for (size_t i = 0; f->wait_tree && i < f->findings->shown; i++) {
 		const struct finding *finding = &f->findings->items[i];
 		if (finding->rule->blocks && finding->function &&
-		    place_is_within(f->wait_tree, row->name, finding->function, finding->file))
+		    (finding->rule->tasks ||
+		     place_is_within(f->wait_tree, row->name, finding->function, finding->file)))
 			return true;
 	}
 	return false;

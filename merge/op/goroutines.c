@@ -13,6 +13,7 @@ void goroutines_fini(struct goroutines *g)
 	free(g->frames);
 	hash_fini(&g->start_index);
 	hash_fini(&g->row_index);
+	goroutine_looks_fini(&g->looks);
 	*g = (struct goroutines){ 0 };
 }
 
@@ -109,7 +110,10 @@ bool goroutines_add(struct goroutines *g, const struct goroutines_event *event, 
 		                              .reason = reason,
 		                              .count = event->frame_count };
 	struct goroutine_row *row = add_row(g, &wanted, event->frames);
-	if (row)
-		row->ns += event->ns;
-	return row != NULL;
+	if (!row || !event->count)
+		return row != NULL;
+	row->ns += event->ns;
+	return goroutine_looks_add(&g->looks, event->process, event->pass,
+	                           (uint32_t)(row - g->rows), event->count,
+	                           event->ns / event->count);
 }

@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/sampled.h"
+#include "merge/op/goroutine_looks.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,6 +38,7 @@ struct goroutines {
 	struct frame *frames;
 	size_t start_count, start_capacity, row_count, row_capacity, frame_count, frame_capacity;
 	struct hash start_index, row_index;
+	struct goroutine_looks looks;
 };
 
 void goroutines_fini(struct goroutines *g);

@@ -3,6 +3,8 @@
 // lines where they waited, outermost first, and the runtime's reason behind these.
 #include "base/error.h"
 #include "base/go_function.h"
+#include "base/origin.h"
+#include "merge/profile/goroutine_holders.h"
 #include "merge/profile/profile_data.h"
 #include "symbolize/symbolizer.h"
 
@@ -318,6 +320,120 @@ static bool add_rows(struct naming *n, const struct symbol **functions)
 	return true;
 }
 
+// What only others can end.
+static enum goroutine_act act_of_wait(const char *reason)
+{
+	static const char *const rests[] = { "sleep", "IO wait" };
+	static const char *const locks[] = { "sync.Mutex.Lock", "sync.RWMutex.Lock",
+		                             "sync.RWMutex.RLock" };
+	static const char *const awaits[] = { "chan receive",   "chan send",
+		                              "select",         "semacquire",
+		                              "sync.Cond.Wait", "sync.WaitGroup.Wait",
+		                              "sync.Once.Do" };
+
+	for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++)
+		if (strcmp(reason, rests[i]) == 0)
+			return GOROUTINE_RESTS;
+	for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++)
+		if (strcmp(reason, locks[i]) == 0)
+			return GOROUTINE_LOCKS;
+	for (size_t i = 0; i < sizeof(awaits) / sizeof(awaits[0]); i++)
+		if (strcmp(reason, awaits[i]) == 0)
+			return GOROUTINE_AWAITS;
+	return GOROUTINE_ASIDE;
+}
+
+static enum goroutine_act act_of(const struct goroutine_row *row, const char *reason,
+                                 const struct symbol **functions, size_t count)
+{
+	if (row->state == GOROUTINE_WAITING &&
+	    (has_function(functions, count, "internal/poll.(*FD).Accept") ||
+	     has_function(functions, count, "net/http.(*conn).serve")))
+		return GOROUTINE_SERVES;
+	if (row->state == GOROUTINE_WAITING)
+		return act_of_wait(reason);
+	// It looks for signals.
+	if (has_function(functions, count, "os/signal.loop"))
+		return GOROUTINE_ASIDE;
+	return GOROUTINE_WORKS;
+}
+
+// Whether who is ready to run, or waits, is on its way through the runtime's own waits.
+static bool is_in_wait(const struct symbol **functions, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (go_function_is_of(functions[i]->function, "sync") ||
+		    strncmp(functions[i]->function, "internal/sync.", 14) == 0 ||
+		    strncmp(functions[i]->function, "runtime.chan", 12) == 0 ||
+		    strcmp(functions[i]->function, "runtime.selectgo") == 0)
+			return true;
+	return false;
+}
+
+// The innermost of the user's own, or else of what is not Go's; NULL: there is none.
+static const struct symbol *place_of(const struct symbol **functions, size_t count)
+{
+	for (size_t i = count; i-- > 0;)
+		if (!go_function_is_standard(functions[i]->function) && functions[i]->file &&
+		    !origin_is_foreign(NULL, functions[i]->file))
+			return functions[i];
+	for (size_t i = count; i-- > 0;)
+		if (!go_function_is_standard(functions[i]->function))
+			return functions[i];
+	return NULL;
+}
+
+// TEXTS are for its functions' names.
+static bool keep_doing(struct naming *n, const struct goroutine_row *row,
+                       const struct symbol **functions, struct goroutine_doing *doing,
+                       uint32_t *texts)
+{
+	static const char *const states[] = {
+		[GOROUTINE_RUNNING] = "running", [GOROUTINE_RUNNABLE] = "runnable"
+	};
+	const struct symbol *kind = &n->kinds[row->start];
+	size_t count = functions_of(n, row, functions);
+	struct profile *p = n->profile;
+
+	if (n->skipped[row->start] || !kind->function)
+		return true;
+	const struct symbol *place = place_of(functions, count);
+	doing->is_main = strcmp(kind->function, "main.main") == 0;
+	doing->functions = texts;
+	doing->function_count = (uint32_t)count;
+	for (size_t i = 0; i < count; i++)
+		if (!keep_text(p, functions[i]->function, &texts[i]))
+			return false;
+	if (!keep_place(p, kind, &doing->kind) || (place && !keep_place(p, place, &doing->place)))
+		return false;
+	bool works = row->state == GOROUTINE_RUNNING || row->state == GOROUTINE_RUNNABLE;
+	if (works ? !keep_text(p, states[row->state], &doing->reason)
+	          : !keep_reason(n, row, functions, count, &doing->reason))
+		return false;
+	doing->act = act_of(row, profile_string(p, doing->reason), functions, count);
+	doing->wakes = doing->act == GOROUTINE_WORKS && is_in_wait(functions, count);
+	return true;
+}
+
+// Who waited for whom.
+static bool add_holders(struct naming *n, const struct symbol **functions)
+{
+	const struct goroutines *g = &n->profile->goroutines;
+	cleanup_free struct goroutine_doing *doing = calloc(g->row_count, sizeof(*doing));
+	size_t all = 0;
+
+	for (size_t i = 0; i < g->row_count; i++)
+		all += functions_of(n, &g->rows[i], functions);
+	cleanup_free uint32_t *texts = calloc(all + 1, sizeof(*texts));
+	if (!doing || !texts)
+		return false;
+	for (size_t i = 0, used = 0; i < g->row_count; used += doing[i++].function_count)
+		if (!keep_doing(n, &g->rows[i], functions, &doing[i], texts + used))
+			return false;
+	return goroutine_looks_end(&n->profile->goroutines.looks) &&
+	       goroutine_holders_add(&g->looks, doing, &n->profile->awaits);
+}
+
 int profile_name_goroutines(struct profile *p, struct symbolizer *s, struct error *err)
 {
 	const struct goroutines *g = &p->goroutines;
@@ -340,7 +456,7 @@ int profile_name_goroutines(struct profile *p, struct symbolizer *s, struct erro
 	if (resolve(&n, s, err) < 0)
 		return -1;
 	find_kinds(&n, functions);
-	if (!add_rows(&n, functions))
+	if (!add_rows(&n, functions) || !add_holders(&n, functions))
 		return error_set(err, ENOMEM, "could not keep the names of goroutines");
 	goroutines_fini(&p->goroutines);
 	return 0;

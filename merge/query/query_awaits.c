@@ -34,6 +34,7 @@ void await_rows_free(struct await_rows *rows)
 	free(rows->waits);
 	free(rows->blocks);
 	free(rows->delays);
+	free(rows->held);
 	free(rows);
 }
 
@@ -287,6 +288,36 @@ static int compare_blocks(const void *left, const void *right)
 	return strcmp(a->blocker.name, b->blocker.name);
 }
 
+static void add_held(struct asking *a, const struct await_row *row)
+{
+	const struct await_place *places = &a->awaits->places[row->first];
+	const struct await_row *wall =
+		awaits_find(a->awaits, AWAIT_HELD_WALL, places, row->place_count);
+
+	if (row->place_count == 6)
+		a->rows->held[a->rows->held_count++] = (struct await_held){
+			.waiter = function_of(a, &places[0]),
+			.place = function_of(a, &places[1]),
+			.reason = function_of(a, &places[2]).name,
+			.holder = function_of(a, &places[3]),
+			.at = function_of(a, &places[4]),
+			.doing = function_of(a, &places[5]).name,
+			.looks = row->count,
+			.ns = row->ns,
+			.wall_ns = wall ? wall->ns : 0,
+		};
+}
+
+static int compare_held(const void *left, const void *right)
+{
+	const struct await_held *a = left, *b = right;
+
+	if (a->wall_ns != b->wall_ns)
+		return a->wall_ns < b->wall_ns ? 1 : -1;
+	int names = strcmp(a->holder.name, b->holder.name);
+	return names ? names : strcmp(a->place.name, b->place.name);
+}
+
 static void add_loops(struct asking *a, const struct await_row *row)
 {
 	a->rows->loops += row->count;
@@ -424,6 +455,8 @@ static void fill(struct asking *a)
 	qsort(rows->delays, rows->delay_count, sizeof(*rows->delays), compare_delays);
 	visit(a, AWAIT_BLOCK, add_block);
 	qsort(rows->blocks, rows->block_count, sizeof(*rows->blocks), compare_blocks);
+	visit(a, AWAIT_HELD, add_held);
+	qsort(rows->held, rows->held_count, sizeof(*rows->held), compare_held);
 	visit(a, AWAIT_LOOP, add_loops);
 	add_all(rows);
 }
@@ -439,12 +472,13 @@ static struct await_rows *ask(const struct profile *p, bool go, struct error *er
 		rows->waits = calloc(most, sizeof(*rows->waits));
 		rows->blocks = calloc(most, sizeof(*rows->blocks));
 		rows->delays = calloc(most, sizeof(*rows->delays));
+		rows->held = calloc(most, sizeof(*rows->held));
 		rows->texts = calloc(2 * most, sizeof(*rows->texts));
 		a.rows = rows;
 		a.library = find_go(&a);
 	}
 	if (!rows || !rows->tasks || !rows->waits || !rows->blocks || !rows->delays ||
-	    !rows->texts) {
+	    !rows->held || !rows->texts) {
 		error_set(err, ENOMEM, "could not rank tasks");
 		return NULL;
 	}

@@ -58,12 +58,24 @@ struct await_delay {
 	uint64_t count, ns, longest_ns;
 };
 
+/* Goroutines of one kind that waited at one place, for those of another one. */
+struct await_held {
+	struct await_function waiter, place; /* what they run, and where they wait */
+	const char *reason;                  /* "sync.Mutex.Lock" */
+	struct await_function holder, at;    /* whom they wait for, and where that is; the name "?":
+	                                        unknown, as of one that runs */
+	const char *doing;                   /* "running", "runnable", "sleep", "system call" */
+	uint64_t looks, ns;                  /* NS: their time, added up */
+	uint64_t wall_ns;                    /* of the goroutine of main() */
+};
+
 struct await_rows {
 	struct await_tasks *tasks;  /* most total first */
 	struct await_wait *waits;   /* by coroutine in that order, longest first */
 	struct await_block *blocks; /* most first */
 	struct await_delay *delays; /* the same */
-	size_t task_count, wait_count, block_count, delay_count;
+	struct await_held *held;    /* most wall_ns first; none of event loops */
+	size_t task_count, wait_count, block_count, delay_count, held_count;
 	struct await_tasks
 		all; /* sums, without a coroutine; LIBRARY: of all, uvloop's as asyncio's */
 	uint64_t blocked_ns;

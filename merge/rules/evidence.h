@@ -153,9 +153,9 @@ enum measured measure_doing(const struct evidence *evidence, const struct rule *
 
 /* The tables. */
 extern const struct rule rules_quality[], rules_warmup[], rules_cpu[], rules_crowd[], rules_waits[],
-	rules_start[], rules_waste[], rules_memory[], rules_io[], rules_python[], rules_ops[],
-	rules_gpu[], rules_ranks[], rules_compiling[], rules_loops[];
+	rules_go[], rules_start[], rules_waste[], rules_memory[], rules_io[], rules_python[],
+	rules_ops[], rules_gpu[], rules_ranks[], rules_compiling[], rules_loops[];
 extern const size_t rules_quality_count, rules_warmup_count, rules_cpu_count, rules_crowd_count,
-	rules_waits_count, rules_start_count, rules_waste_count, rules_memory_count, rules_io_count,
-	rules_python_count, rules_ops_count, rules_gpu_count, rules_ranks_count,
+	rules_waits_count, rules_go_count, rules_start_count, rules_waste_count, rules_memory_count,
+	rules_io_count, rules_python_count, rules_ops_count, rules_gpu_count, rules_ranks_count,
 	rules_compiling_count, rules_loops_count;

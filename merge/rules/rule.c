@@ -15,13 +15,21 @@ static const struct {
 	const struct rule *rules;
 	const size_t *count;
 } tables[] = {
-	{ rules_quality, &rules_quality_count }, { rules_warmup, &rules_warmup_count },
-	{ rules_cpu, &rules_cpu_count },         { rules_crowd, &rules_crowd_count },
-	{ rules_waits, &rules_waits_count },     { rules_start, &rules_start_count },
-	{ rules_waste, &rules_waste_count },     { rules_loops, &rules_loops_count },
-	{ rules_memory, &rules_memory_count },   { rules_io, &rules_io_count },
-	{ rules_python, &rules_python_count },   { rules_compiling, &rules_compiling_count },
-	{ rules_ops, &rules_ops_count },         { rules_gpu, &rules_gpu_count },
+	{ rules_quality, &rules_quality_count },
+	{ rules_warmup, &rules_warmup_count },
+	{ rules_cpu, &rules_cpu_count },
+	{ rules_crowd, &rules_crowd_count },
+	{ rules_waits, &rules_waits_count },
+	{ rules_go, &rules_go_count },
+	{ rules_start, &rules_start_count },
+	{ rules_waste, &rules_waste_count },
+	{ rules_loops, &rules_loops_count },
+	{ rules_memory, &rules_memory_count },
+	{ rules_io, &rules_io_count },
+	{ rules_python, &rules_python_count },
+	{ rules_compiling, &rules_compiling_count },
+	{ rules_ops, &rules_ops_count },
+	{ rules_gpu, &rules_gpu_count },
 	{ rules_ranks, &rules_ranks_count },
 };
 

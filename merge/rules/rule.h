@@ -81,6 +81,8 @@ struct rule {
 	                          who waits for it, says more */
 	bool blocks;           /* it says that a wait at its place keeps others from their work: it
 	                          is no idleness */
+	bool tasks;            /* it is about tasks, which threads run in turns: where these wait
+	                          for one is no place of the program's, and no idleness */
 	bool orders;           /* it says why threads do the work of a place in turns */
 	bool uneven;           /* it says that threads share the work of a place unevenly: that the
 	                          place takes long is the same fact */

@@ -31,6 +31,7 @@ foreach(module
   callables
   diff
   file_ops
+  goroutine_holders
   gpu_lines
   merger
   profile
@@ -54,7 +55,7 @@ foreach(module
   unit(${module} LIBS merge_fixture merge PkgConfig::SQLITE PkgConfig::ZLIB)
 endforeach()
 
-foreach(module finding finding_compiling finding_cpu finding_io finding_loops
+foreach(module finding finding_compiling finding_cpu finding_go finding_io finding_loops
         finding_memory finding_ops finding_python finding_quality
         merger_meetings price)
   unit(${module} LIBS finding_fixture merge_fixture

@@ -124,6 +124,95 @@ func main() {
 }
 """
 
+# 8 goroutines wait for each other: for a mutex, for a channel's only producer, for the last member of a group.
+HOLDERS = """package main
+
+import (
+	"os"
+	"sync"
+	"time"
+)
+
+var lock sync.Mutex
+var table [1 << 16]uint64
+
+func work(n int) {
+	for i := 0; i < n; i++ {
+		k := uint64(i)*2654435761 + table[i&0xffff] // line: work
+		table[k&0xffff] += k >> 3 // line: work too
+	}
+}
+
+func slow(sleeps bool) {
+	if sleeps {
+		time.Sleep(5 * time.Millisecond) // line: sleeps
+	} else {
+		work(1000000)
+	}
+}
+
+func update(sleeps bool) {
+	lock.Lock() // line: locks
+	slow(sleeps)
+	lock.Unlock()
+}
+
+func updater(group *sync.WaitGroup, sleeps bool) {
+	defer group.Done()
+	for i := 0; i < 50; i++ {
+		update(sleeps)
+	}
+}
+
+func producer(c chan int, sleeps bool) {
+	for i := 0; i < 400; i++ {
+		slow(sleeps)
+		c <- i
+	}
+	close(c)
+}
+
+func consumer(group *sync.WaitGroup, c chan int) {
+	defer group.Done()
+	for range c { // line: receives
+	}
+}
+
+func member(group *sync.WaitGroup, count int) {
+	defer group.Done()
+	for i := 0; i < count; i++ {
+		slow(true)
+	}
+}
+
+func main() {
+	var group sync.WaitGroup
+	c := make(chan int)
+	sleeps := os.Args[2] == "sleep"
+	if os.Args[1] == "channel" {
+		go producer(c, sleeps)
+	}
+	for i := 0; i < 8; i++ {
+		group.Add(1)
+		switch os.Args[1] {
+		case "mutex":
+			go updater(&group, sleeps)
+		case "channel":
+			go consumer(&group, c)
+		case "group":
+			if i == 7 {
+				go member(&group, 300)
+			} else {
+				go member(&group, 3)
+			}
+		case "twin":
+			go member(&group, 200)
+		}
+	}
+	group.Wait() // line: waits
+}
+"""
+
 WITHIN = 0.05  # of the time of all goroutines
 
 
@@ -210,6 +299,34 @@ class Goroutines(Case):
         self.assertAlmostEqual(kinds["main.receiver"]["mean_at_once"], 20, delta=2)
         self.assertIn(("chan receive", line_of(PROGRAM, "held")),
                       {(wait["reason"], wait["at_line"]) for wait in waits})
+
+    def check_holder(self, first, place, waiters, reason, at):
+        """The first sentence of the report has the line, the resource and who waits for it."""
+        self.assertRegex(first, r" %% of wall time is [^ ]+ \((app\.go:%s)\)" % place)
+        self.assertRegex(first, r"%s .*in %s at [^ ]+ \(app\.go:%d\)" % (waiters, reason, line_of(HOLDERS, at)))
+
+    def first_sentence(self, profile):
+        digest = self.verb("report", "--export", "digest=-", profile).stdout.decode()
+        return next(line for line in digest.splitlines() if line.startswith("verdict: "))
+
+    def test_the_verdict_names_who_holds_what_goroutines_wait_for(self):
+        self.build(HOLDERS)
+        works = f"({line_of(HOLDERS, 'work') - 1}|{line_of(HOLDERS, 'work')}|{line_of(HOLDERS, 'work too')})"
+        for way, how, place, waiters, reason, at in (
+                ("mutex", "sleep", line_of(HOLDERS, "sleeps"), r"[3-8](\.\d)? goroutines wait", r"sync\.Mutex\.Lock", "locks"),
+                ("mutex", "work", works, r"[3-8](\.\d)? goroutines wait", r"sync\.Mutex\.Lock", "locks"),
+                ("channel", "sleep", line_of(HOLDERS, "sleeps"), r"8 goroutines wait", "chan receive", "receives"),
+                ("channel", "work", works, r"[78](\.\d)? goroutines wait", "chan receive", "receives"),
+                ("group", "sleep", line_of(HOLDERS, "sleeps"), r"main\.main waits", r"sync\.WaitGroup\.Wait", "waits")):
+            with self.subTest(way=way, how=how):
+                done = self.profile_run(["./app", way, how])
+                self.check_holder(self.first_sentence(done.profile), place, waiters, reason, at)
+
+    def test_goroutines_that_sleep_side_by_side_wait_for_no_single_one(self):
+        self.build(HOLDERS)
+        done = self.profile_run(["./app", "twin", "sleep"])
+        self.assertNotIn("goroutines wait", self.first_sentence(done.profile))
+        self.assertNotIn("main.main waits", self.first_sentence(done.profile))
 
     def test_goroutines_without_a_cpu_are_runnable(self):
         self.build(BUSY)
