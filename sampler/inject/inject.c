@@ -29,6 +29,7 @@
 
 #define CHOOSE_NS       (10 * NS_PER_SEC) // until a thread is found that can be borrowed
 #define MAIN_NS         (50 * NS_PER_MS)  // of that, until it may be another than the main one
+#define OWN_NS          NS_PER_SEC        // the same where the program has an allocator of its own
 #define TRY_AGAIN_NS    (2 * NS_PER_MS)
 #define LOCK_MS         500   // for a lock of the loader's that another thread has
 #define CALL_MS         10000 // for the agent, and for reading its file from a slow disk
@@ -493,12 +494,9 @@ static bool is_free(struct inject *i, bool must_block)
 	bool blocked = call >= 0;
 	uint32_t flags = 0;
 
-	// Its own allocator may have been interrupted: which functions are of it nobody knows.
-	if (!blocked && !i->allocator)
-		i->allocator = object_any(i->pid, "malloc", is_of_libc) ? 1 : -1;
-
 	if (h->registers.cs != 0x33 || (blocked ? !is_plain_call(call) : must_block))
 		return false;
+	// Its own allocator may have been interrupted: which functions are of it nobody knows.
 	if (!blocked &&
 	    ((int64_t)h->registers.orig_rax >= 0 || i->allocator > 0 || is_in_sequence(h)))
 		return false;
@@ -606,14 +604,19 @@ static int choose_any(struct inject *i, bool must_block)
 
 // The main thread, if it comes to a call in time: what a thread allocates for the first time may
 // stay for good, as an arena of libc's, or the thread that jemalloc starts for each of its arenas.
+// That main has left its call until it is stopped is no reason for the latter.
 static int choose(struct inject *i)
 {
 	uint64_t begun_ns = clock_now_ns(), now_ns = begun_ns;
 
 	i->stopped = false;
+	if (!i->allocator)
+		i->allocator = object_any(i->pid, "malloc", is_of_libc) ? 1 : -1;
 	do {
 		int found = choose_thread(i, i->pid, true);
-		bool others = i->stopped || now_ns - begun_ns >= MAIN_NS;
+		uint64_t tried_ns = now_ns - begun_ns;
+		bool others =
+			i->allocator > 0 ? tried_ns >= OWN_NS : i->stopped || tried_ns >= MAIN_NS;
 		for (int any = 0; !found && others && any < 2; any++)
 			found = choose_any(i, !any);
 		if (found)
