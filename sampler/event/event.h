@@ -129,6 +129,7 @@ struct python_types {
 	uint64_t function, c_method;   /* PyCFunction_Type, PyCMethod_Type */
 	uint64_t method, class_method; /* PyMethodDescr_Type, PyClassMethodDescr_Type */
 	uint64_t module, type;         /* PyModule_Type, PyType_Type */
+	uint64_t code_start, code_end; /* the interpreter's own code */
 };
 
 struct event_python {

@@ -31,8 +31,74 @@
 #define DESCRIPTOR_TYPE   0 // PyMethodDescrObject
 #define DESCRIPTOR_METHOD 3
 #define TYPE_NAME         1 // PyTypeObject, after its ob_size
+#define TYPE_NUMBER       10
+#define TYPE_SEQUENCE     11
+#define TYPE_MAPPING      12
 #define TYPE_METHODS      27
 #define TYPE_BASE         30
+
+// Functions of operators: where they stand in a type, or in what WITHIN of it leads to, in words.
+static const struct slot {
+	uint8_t within; // 0: in the type itself
+	uint8_t at;
+	const char *name; // NULL: comparisons
+} slots[] = {
+	{ 0, 14, "__call__" },
+	{ TYPE_MAPPING, 1, "__getitem__" },
+	{ TYPE_MAPPING, 2, "__setitem__" },
+	{ TYPE_MAPPING, 0, "__len__" },
+	{ TYPE_SEQUENCE, 3, "__getitem__" },
+	{ TYPE_SEQUENCE, 5, "__setitem__" },
+	{ TYPE_SEQUENCE, 0, "__len__" },
+	{ TYPE_SEQUENCE, 1, "__add__" },
+	{ TYPE_SEQUENCE, 2, "__mul__" },
+	{ TYPE_SEQUENCE, 7, "__contains__" },
+	{ 0, 23, NULL },
+	{ 0, 25, "__iter__" },
+	{ 0, 26, "__next__" },
+	{ 0, 35, "__init__" },
+	{ 0, 9, "__repr__" },
+	{ 0, 15, "__str__" },
+	{ 0, 13, "__hash__" },
+	{ 0, 16, "__getattribute__" },
+	{ 0, 17, "__setattr__" },
+	{ 0, 32, "__get__" },
+	{ TYPE_NUMBER, 0, "__add__" },
+	{ TYPE_NUMBER, 1, "__sub__" },
+	{ TYPE_NUMBER, 2, "__mul__" },
+	{ TYPE_NUMBER, 3, "__mod__" },
+	{ TYPE_NUMBER, 4, "__divmod__" },
+	{ TYPE_NUMBER, 5, "__pow__" },
+	{ TYPE_NUMBER, 6, "__neg__" },
+	{ TYPE_NUMBER, 7, "__pos__" },
+	{ TYPE_NUMBER, 8, "__abs__" },
+	{ TYPE_NUMBER, 9, "__bool__" },
+	{ TYPE_NUMBER, 10, "__invert__" },
+	{ TYPE_NUMBER, 11, "__lshift__" },
+	{ TYPE_NUMBER, 12, "__rshift__" },
+	{ TYPE_NUMBER, 13, "__and__" },
+	{ TYPE_NUMBER, 14, "__xor__" },
+	{ TYPE_NUMBER, 15, "__or__" },
+	{ TYPE_NUMBER, 16, "__int__" },
+	{ TYPE_NUMBER, 18, "__float__" },
+	{ TYPE_NUMBER, 19, "__iadd__" },
+	{ TYPE_NUMBER, 20, "__isub__" },
+	{ TYPE_NUMBER, 21, "__imul__" },
+	{ TYPE_NUMBER, 22, "__imod__" },
+	{ TYPE_NUMBER, 23, "__ipow__" },
+	{ TYPE_NUMBER, 24, "__ilshift__" },
+	{ TYPE_NUMBER, 25, "__irshift__" },
+	{ TYPE_NUMBER, 26, "__iand__" },
+	{ TYPE_NUMBER, 27, "__ixor__" },
+	{ TYPE_NUMBER, 28, "__ior__" },
+	{ TYPE_NUMBER, 29, "__floordiv__" },
+	{ TYPE_NUMBER, 30, "__truediv__" },
+	{ TYPE_NUMBER, 31, "__ifloordiv__" },
+	{ TYPE_NUMBER, 32, "__itruediv__" },
+	{ TYPE_NUMBER, 33, "__index__" },
+	{ TYPE_NUMBER, 34, "__matmul__" },
+	{ TYPE_NUMBER, 35, "__imatmul__" },
+};
 
 void python_remote_names_fini(struct python_remote_names *n)
 {
@@ -204,6 +270,75 @@ static void add(struct python_remote_names *n, uint64_t address, const char *nam
 	sink->tell(sink->context, address, is_new ? name : "");
 }
 
+static uint64_t slot_of(const struct python_remote_source *from, uint64_t type,
+                        const struct slot *slot)
+{
+	if (!slot->within)
+		return member(from, type, slot->at);
+	uint64_t within = member(from, type, slot->within);
+	return within ? remote_memory_word(from->memory, within + UINT64_C(8) * slot->at) : 0;
+}
+
+// Which of TYPE and its bases has FUNCTION first.
+static uint64_t find_slot_definer(const struct python_remote_source *from, uint64_t type,
+                                  const struct slot *slot, uint64_t function)
+{
+	for (int i = 0; i < BASES_MAX; i++) {
+		uint64_t base = member(from, type, TYPE_BASE);
+		if (!base || slot_of(from, base, slot) != function)
+			return type;
+		type = base;
+	}
+	return type;
+}
+
+// As add(): a function that stands behind several operators of one type has the name of the first.
+static void add_slot(struct python_remote_names *n, uint64_t address, uint64_t type,
+                     const char *name, const struct python_name_sink *sink)
+{
+	uint32_t known = n->count;
+	struct remote_name *entry = entry_of(n, address);
+
+	if (!entry || (n->count == known && entry->type == type))
+		return;
+	bool is_new = n->count > known;
+	if (is_new)
+		entry->type = type;
+	else if (!entry->text)
+		return;
+	entry->text = is_new ? hash_bytes(name, strlen(name)) | 1 : 0;
+	sink->tell(sink->context, address, is_new ? name : "");
+}
+
+// The interpreter's own are named by its symbols, and stand behind what Python's classes define.
+static void look_at_type(struct python_remote_names *n, const struct python_remote_source *from,
+                         uint64_t type, const struct python_name_sink *sink)
+{
+	const struct python_types *types = &from->python->types;
+	uint64_t *seen = &n->types[hash_mix(type) % PYTHON_REMOTE_TYPES];
+	char part[PART_BYTES], name[NAME_BYTES];
+
+	if (!type || *seen == type || !types->code_end ||
+	    !is_subtype(from, type_of(from, type), types->type))
+		return;
+	*seen = type;
+	for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+		uint64_t function = slot_of(from, type, &slots[i]);
+		if (function < LOWEST || function >= HIGHEST ||
+		    (function >= types->code_start && function < types->code_end))
+			continue;
+		uint64_t definer = find_slot_definer(from, type, &slots[i], function);
+		if (!read_part(from, member(from, definer, TYPE_NAME), part))
+			continue;
+		if (slots[i].name)
+			snprintf(name, sizeof(name), "{slot '%s' of '%s' objects}", slots[i].name,
+			         part);
+		else
+			snprintf(name, sizeof(name), "{comparison of '%s' objects}", part);
+		add_slot(n, function, definer, name, sink);
+	}
+}
+
 static bool was_seen(struct python_remote_names *n, uint64_t object)
 {
 	uint64_t *seen = &n->seen[hash_mix(object) % PYTHON_REMOTE_SEEN];
@@ -249,7 +384,13 @@ void python_remote_names_look(struct python_remote_names *n,
 		uint64_t object = operands[i] & ~PYTHON_TAG_BITS;
 		if (object < LOWEST || object >= HIGHEST || was_seen(n, object))
 			continue;
-		if (read_name(from, object, &address, name))
+		if (read_name(from, object, &address, name)) {
 			add(n, address, name, sink);
+			continue;
+		}
+		uint64_t type = type_of(from, object);
+		look_at_type(n, from, type, sink);
+		if (type && is_subtype(from, type, from->python->types.type))
+			look_at_type(n, from, object, sink); // a class, which is called
 	}
 }

@@ -168,6 +168,8 @@ static bool look_for_runtime(uint32_t pid, const struct event_map *map, void *to
 				.class_method = moved(found.types.class_method, bias),
 				.module = moved(found.types.module, bias),
 				.type = moved(found.types.type, bias),
+				.code_start = map->start,
+				.code_end = map->start + map->length,
 			},
 		};
 		// Newer ones describe themselves, in memory.

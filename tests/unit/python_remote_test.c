@@ -414,6 +414,34 @@ Test(python_remote, c_functions_that_a_frame_calls_have_their_names_of_python)
 	}
 }
 
+Test(python_remote, what_operators_call_has_the_name_of_the_type_that_defines_it)
+{
+	for (uint32_t minor = 8; minor <= 13; minor++) {
+		set_up_types(minor);
+		python.types.code_start = FUNCTION + 100;
+		python.types.code_end = FUNCTION + 200;
+		uint64_t base = type("numpy.ndarray", 0, 0), own = type("mine", 0, base);
+		uint64_t mapping = image_take(&image, 64), numbers = image_take(&image, 512);
+		image_poke(&image, mapping, 8, FUNCTION + 1, 8);    // subscript
+		image_poke(&image, numbers, 0, FUNCTION + 2, 8);    // add
+		image_poke(&image, numbers, 8, FUNCTION + 2, 8);    // sub: the same function
+		image_poke(&image, numbers, 16, FUNCTION + 150, 8); // mul: the interpreter's
+		word(base, 12, mapping);
+		word(own, 12, mapping);
+		word(own, 10, numbers);
+		word(own, 23, FUNCTION + 3);
+		const uint64_t operands[] = { object(own), object(base) };
+		image_operands(&image, function("f", 1), 0, operands, 2);
+		image_thread(&image, TID);
+		const char *wanted = "{slot '__getitem__' of 'numpy.ndarray' objects}@1 "
+				     "{comparison of 'mine' objects}@3 "
+				     "{slot '__add__' of 'mine' objects}@2 ";
+		cr_expect(eq(str, (char *)look(), (char *)wanted), "3.%u", minor);
+		cr_expect(eq(str, (char *)look(), ""), "told once");
+		tear_down();
+	}
+}
+
 Test(python_remote, a_function_that_goes_by_several_names_has_none)
 {
 	set_up_types(12);
