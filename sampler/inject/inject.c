@@ -29,7 +29,7 @@
 
 #define CHOOSE_NS       (10 * NS_PER_SEC) // until a thread is found that can be borrowed
 #define MAIN_NS         (50 * NS_PER_MS)  // of that, until it may be another than the main one
-#define OWN_NS          NS_PER_SEC        // the same where the program has an allocator of its own
+#define OWN_NS          (3 * NS_PER_SEC)  // the same where the program has an allocator of its own
 #define TRY_AGAIN_NS    (2 * NS_PER_MS)
 #define LOCK_MS         500   // for a lock of the loader's that another thread has
 #define CALL_MS         10000 // for the agent, and for reading its file from a slow disk

@@ -322,6 +322,15 @@ class Goroutines(Case):
                 done = self.profile_run(["./app", way, how])
                 self.check_holder(self.first_sentence(done.profile), place, waiters, reason, at)
 
+    def test_the_verdict_is_the_same_of_a_program_that_runs_already(self):
+        self.build(HOLDERS)
+        with subprocess.Popen([os.path.join(self.work, "app"), "mutex", "sleep"], cwd=self.work) as app:
+            profile = self.path("attached.bneck")
+            done = self.verb("-p", str(app.pid), "--duration", "1.5", "-o", profile)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_holder(self.first_sentence(profile), line_of(HOLDERS, "sleeps"), r"[3-8](\.\d)? goroutines wait",
+                          r"sync\.Mutex\.Lock", "locks")
+
     def test_goroutines_that_sleep_side_by_side_wait_for_no_single_one(self):
         self.build(HOLDERS)
         done = self.profile_run(["./app", "twin", "sleep"])
