@@ -67,6 +67,7 @@ struct wait_event {
 	uint32_t module;      /* whose data it is; 0: of none */
 	struct frame made;    /* the call that initialized it; module 0: not known */
 	uint32_t kind, flags; /* enum held_kind, enum held_flags */
+	uint64_t object;      /* of HELD_SEMAPHORE: the same for all who wait for it; else 0 */
 	bool gil;             /* ADDRESS is that of the lock of Python's interpreter */
 	uint32_t count;
 	const struct wait_share *parts; /* in the order of time */

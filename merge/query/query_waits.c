@@ -20,7 +20,8 @@
 #include <string.h>
 
 _Static_assert(WAIT_KIND_DESCRIPTOR == WALL_DESCRIPTOR && WAIT_KIND_GIL == WALL_GIL &&
-                       WAIT_KIND_SPIN == WALL_SPIN && WAIT_KIND_SIGNAL == WALL_SIGNAL,
+                       WAIT_KIND_SPIN == WALL_SPIN && WAIT_KIND_SIGNAL == WALL_SIGNAL &&
+                       WAIT_KIND_LOCK == WALL_LOCK,
                "kinds");
 _Static_assert(PARALLEL_MAX == WALL_BUSY_MAX, "threads at once");
 
@@ -56,6 +57,7 @@ const char *wait_kind_name(uint32_t kind, enum metric cause)
 		[WAIT_KIND_TEAM] = "OpenMP barrier",
 		[WAIT_KIND_RANKS] = "MPI call",
 		[WAIT_KIND_FILE_LOCK] = "file lock",
+		[WAIT_KIND_LOCK] = "semaphore",
 	};
 
 	if (kind && kind < sizeof(names) / sizeof(names[0]) && names[kind])
@@ -298,6 +300,32 @@ static const char *lock_managed(const struct profile *p, uint32_t node)
 	return best < none ? lock_managers[best].lock : NULL;
 }
 
+// Whether WITHIN, of Python's library, takes a lock for its caller, and does nothing else.
+static bool takes_lock(const char *within)
+{
+	static const char enter[] = "__enter__";
+	size_t length = strlen(within);
+
+	return strstr(within, "SemLock") ||
+	       (length >= strlen(enter) && strcmp(within + length - strlen(enter), enter) == 0);
+}
+
+// A semaphore that is used as a lock is one for the user where the user takes it. What Python's
+// library makes of such (a queue, a pool) is known by what it is called.
+static void fill_lock(struct wait_row *row)
+{
+	bool taken = row->within && takes_lock(row->within);
+
+	if (row->kind != WAIT_KIND_LOCK)
+		return;
+	if (row->python || (row->within && !taken))
+		row->kind = HELD_SEMAPHORE;
+	if (!taken || row->python)
+		return;
+	row->python = true;
+	row->within = NULL;
+}
+
 static void fill_resource(const struct profile *p, const struct wall_edge *e, uint32_t waiter_node,
                           struct wait_row *row)
 {
@@ -324,6 +352,7 @@ static void fill_resource(const struct profile *p, const struct wall_edge *e, ui
 	row->made = maker && file && e->line && !origin_is_foreign(maker->path, file);
 	if (row->python || maker || !e->name)
 		row->within = python_within(p, waiter_node);
+	fill_lock(row);
 	if (maker && !row->made)
 		return;
 	row->resource = profile_string(p, e->name);

@@ -24,6 +24,7 @@ struct profile;
 #define WAIT_KIND_TEAM       36 /* the other threads of an OpenMP region */
 #define WAIT_KIND_RANKS      37 /* other ranks, in a call of MPI */
 #define WAIT_KIND_FILE_LOCK  38 /* a lock on a file: flock(2), F_SETLKW of fcntl(2) */
+#define WAIT_KIND_LOCK       39 /* a semaphore that is used as a lock */
 
 /* A place in code, and the threads that were there. */
 struct wait_side {

@@ -39,6 +39,12 @@ static bool may_be_within(const struct wait_rows *waits, const struct wait_row *
 	return false;
 }
 
+static bool is_lock(const struct wait_row *row)
+{
+	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
+	       row->kind == WAIT_KIND_FILE_LOCK || row->kind == WAIT_KIND_LOCK;
+}
+
 // Which resources somebody holds whom the run waits for. Threads and children that it has made, and
 // those that it has do its work in turns, are no such: it is their work that it waits for. A lock
 // of Python's is made of a semaphore, and what its library makes of locks (a queue, the end of a
@@ -49,8 +55,7 @@ static bool is_held(const struct wait_rows *waits, const struct wait_row *row)
 		return true;
 	if (row->python && row->kind == HELD_SEMAPHORE)
 		return !row->within && !may_be_within(waits, row);
-	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
-	       row->kind == WAIT_KIND_FILE_LOCK || row->kind == WAIT_KIND_DESCRIPTOR;
+	return is_lock(row) || row->kind == WAIT_KIND_DESCRIPTOR;
 }
 
 // Who has no work of its own to speak of, as the last of a shell's pipeline often, only takes what
@@ -195,12 +200,6 @@ static uint64_t with_own_turns(const struct evidence *e, const struct wait_row *
 static bool same_text(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
-}
-
-static bool is_lock(const struct wait_row *row)
-{
-	return row->kind == HELD_MUTEX || row->kind == HELD_RWLOCK || row->kind == HELD_SPIN ||
-	       row->kind == WAIT_KIND_FILE_LOCK;
 }
 
 // By its name, or by where it is if it has none.
@@ -685,8 +684,8 @@ const struct rule rules_waits[] = {
 	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "
-	          "that held a mutex, read-write lock, lock on a file, lock of Python's or of a "
-	          "database's lock manager, or is at the other end "
+	          "that held a mutex, read-write lock, semaphore that is used as a lock, lock on a "
+	          "file, lock of Python's or of a database's lock manager, or is at the other end "
 	          "of a pipe or socket, as a share of wall time; with what the holder of a lock waits "
 	          "for itself, as at a socket, and with that lock's holders whose stack was not "
 	          "taken; without the time in which that one had no CPU, and without waits at pipes "

@@ -33,8 +33,10 @@ struct wall *wall_new(wall_told *told, void *context)
 	w->told = told;
 	w->context = context;
 	w->width_ns = WALL_WIDTH_NS;
-	if (!hash_init(&w->thread_index, 64) || !hash_init(&w->process_index, 16) ||
-	    !hash_init(&w->edge_index, 64) || !hash_init(&w->alone_index, 64)) {
+	w->semaphores = semaphores_new();
+	if (!w->semaphores || !hash_init(&w->thread_index, 64) ||
+	    !hash_init(&w->process_index, 16) || !hash_init(&w->edge_index, 64) ||
+	    !hash_init(&w->alone_index, 64)) {
 		wall_free(w);
 		return NULL;
 	}
@@ -62,6 +64,7 @@ void wall_free(struct wall *w)
 	free(w->edges);
 	free(w->edges_seen);
 	free(w->alone);
+	semaphores_free(w->semaphores);
 	hash_fini(&w->thread_index);
 	hash_fini(&w->process_index);
 	hash_fini(&w->edge_index);
@@ -569,14 +572,17 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 	w->incomplete |= !times;
 	if (!times)
 		return;
-	*times = (struct edge_times){ .from_ns = wait->from_ns,
-		                      .to_ns = wait->to_ns,
-		                      .resource = wait->resource,
-		                      .module = wait->module,
-		                      .made = wait->made,
-		                      .kind = wait->kind,
-		                      .goes_on = wait->goes_on,
-		                      .first_share = h->shares_dropped + h->shares.count };
+	*times =
+		(struct edge_times){ .from_ns = wait->from_ns,
+		                     .to_ns = wait->to_ns,
+		                     .resource = wait->resource,
+		                     .module = wait->module,
+		                     .made = wait->made,
+		                     .kind = wait->kind,
+		                     .goes_on = wait->goes_on,
+		                     .semaphore =
+		                             wait->object ? semaphores_add(w->semaphores, wait) : 0,
+		                     .first_share = h->shares_dropped + h->shares.count };
 	for (; times->count < wait->count; times->count++) {
 		struct wall_share *share = deque_push(&h->shares, struct wall_share);
 		if (!share)

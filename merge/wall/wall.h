@@ -69,6 +69,8 @@ struct wall_wait {
 	struct frame made; /* the call that initialized it; module 0: not known */
 	uint32_t kind;     /* enum held_kind, or WALL_GIL */
 	bool goes_on;      /* it timed out, to be taken up again: who ends that ends this one */
+	bool failed;       /* it timed out, or was interrupted */
+	uint64_t object;   /* of HELD_SEMAPHORE: what stands for it, whoever waits; 0: not known */
 	uint32_t count;
 	const struct wall_share *shares; /* borrowed */
 };
@@ -112,6 +114,7 @@ typedef void wall_timed(void *context, const struct wall_time_part *part);
 #define WALL_GIL        33 /* the lock of Python's interpreter */
 #define WALL_SPIN       34 /* a word in memory that another thread is to change */
 #define WALL_SIGNAL     35
+#define WALL_LOCK       39 /* a semaphore that is used as a lock */
 
 /* Waits of one thread at one node for one resource, by who was waited for. */
 struct wall_edge {

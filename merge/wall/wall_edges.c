@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/record.h"
 
 #include <math.h>
 
@@ -218,6 +219,7 @@ uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *ra
 	if (!slot)
 		return 0;
 	h->placeless |= !slot->edge.waiter_node;
+	slot->semaphore = times ? times->semaphore : 0;
 	slot->edge.guessed &= guessed;
 	// A part of a wait is no other one.
 	bool first = raw->ran ? from_ns <= times->from_ns || from_ns == raw->from_ns : !raw->ready;
@@ -354,6 +356,9 @@ const struct wall_edge *wall_edges(const struct wall *w, size_t *count)
 		const struct edge_slot *slot = &w->edges[i];
 		own->edges_seen[i] = slot->edge;
 		own->edges_seen[i].number = (uint32_t)i + 1;
+		if (slot->edge.kind == HELD_SEMAPHORE &&
+		    semaphores_is_lock(w->semaphores, slot->semaphore))
+			own->edges_seen[i].kind = WALL_LOCK;
 		own->edges_seen[i].waiter = wall_tag(w, slot->edge.waiter);
 		own->edges_seen[i].holder = wall_tag(w, slot->edge.holder);
 		own->edges_seen[i].holder_node = most_frequent(slot);

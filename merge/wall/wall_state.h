@@ -7,6 +7,7 @@
  *	wall_resolve.c  waits become what those did that were waited for
  *	wall_edges.c    who waited for whom, added up
  *	wall_settle.c   what has been resolved finds its places, and becomes bins
+ *	semaphores.c    which semaphores are used as locks
  *	history.c       the queues and bins of one thread
  *
  * What one thread did, resolved, is pieces of the last WALL_KEEP_NS, and before that bins:
@@ -20,6 +21,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "merge/wall/semaphores.h"
 #include "merge/wall/wall.h"
 
 #include <stdlib.h>
@@ -139,6 +141,7 @@ struct edge_times {
 	uint64_t first_share; /* in all that its thread ever had */
 	struct frame made;
 	uint32_t module, kind, count;
+	uint32_t semaphore; /* its number; 0: it is none */
 	bool goes_on;
 	bool counted; /* as a wait of an edge, by its part on a CPU */
 };
@@ -252,6 +255,7 @@ struct signal_kept {
 
 struct edge_slot {
 	struct wall_edge edge; /* as callers see it, once they ask */
+	uint32_t semaphore;    /* see struct edge_times */
 	double wall_ns, wall_ready_ns;
 	uint32_t lengths[EDGE_BINS];
 	struct {
@@ -313,6 +317,7 @@ struct wall {
 	struct wall_edge *edges_seen; /* answer of wall_edges() */
 	size_t edge_count, edge_capacity, seen_capacity;
 	struct hash edge_index;
+	struct semaphores *semaphores;
 	struct wall_coverage coverage;
 	struct wall_busy busy;
 	uint64_t busy_ns; /* when the number of threads that run, or are ready to, changed last */

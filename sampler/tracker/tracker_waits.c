@@ -196,6 +196,19 @@ static void take_posts(struct tracker *t, uint32_t pid, struct wait_event *wait)
 		add_share(t, wait, wait->end_ns, 0, HELD_BY_NOBODY);
 }
 
+// What stands for a semaphore, of whatever process. What is shared, and not known by its file, is
+// at one address in those who were forked.
+static uint64_t object_of(struct tracker *t, const struct event *event)
+{
+	const struct event_wait *wait = &event->wait;
+	bool shared = wait->flags & HELD_SHARED;
+	uint64_t identity = shared ? identity_of(t, event->pid, wait->address, event->time_ns) : 0;
+
+	if (identity)
+		return identity;
+	return hash_pair(wait->address, shared ? 0 : tracker_process(t, event->pid)) | 1;
+}
+
 // THREAD (NULL: it has ended) begins a call that waits for a disk or a child, or returns from it.
 static void take_call(struct tracker *t, struct thread *thread, const struct event *event)
 {
@@ -264,6 +277,8 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 	}
 	if (from->flags & HELD_SHARED)
 		take_posts(t, event->pid, &wait);
+	if (wait.kind == HELD_SEMAPHORE)
+		wait.object = object_of(t, event);
 	wait.gil = thread && off_cpu_python_is_gil(thread, wait.address);
 	if (thread && wait.kind != HELD_JOIN) {
 		const struct tracker_resource *r = resource_of(t, thread->process, from);

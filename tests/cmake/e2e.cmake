@@ -182,9 +182,14 @@ add_executable(waiting_kinds programs/waiting_kinds.c)
 target_compile_options(waiting_kinds PRIVATE -g -O1 -fno-sanitize=all)
 target_compile_definitions(waiting_kinds PRIVATE _GNU_SOURCE)
 target_link_options(waiting_kinds PRIVATE -fno-sanitize=all -pthread)
+add_executable(waiting_semaphores programs/waiting_semaphores.c)
+target_compile_options(waiting_semaphores PRIVATE -g -O1 -fno-sanitize=all)
+target_compile_definitions(waiting_semaphores PRIVATE _GNU_SOURCE)
+target_link_options(waiting_semaphores PRIVATE -fno-sanitize=all -pthread)
 e2e(e2e_waits_kinds waits_kinds)
 set_property(TEST e2e_waits_kinds APPEND PROPERTY ENVIRONMENT "WAITING=$<TARGET_FILE:waiting>"
-             "WAITING_KINDS=$<TARGET_FILE:waiting_kinds>")
+             "WAITING_KINDS=$<TARGET_FILE:waiting_kinds>"
+             "WAITING_SEMAPHORES=$<TARGET_FILE:waiting_semaphores>")
 e2e(e2e_waits waits)
 set_property(TEST e2e_waits APPEND PROPERTY ENVIRONMENT "WAITING=$<TARGET_FILE:waiting>"
              "WAITING_OPENMP=$<TARGET_FILE:waiting_openmp>")

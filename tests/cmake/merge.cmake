@@ -69,7 +69,8 @@ endforeach()
 foreach(module histogram noise)
   unit(${module} LIBS merge m)
 endforeach()
-foreach(module gpu_busy gpu_idle gpu_touches history leaf_registers memory_curves op_table wall)
+foreach(module gpu_busy gpu_idle gpu_touches history leaf_registers memory_curves op_table
+        semaphores wall)
   unit(${module} LIBS merge)
 endforeach()
 

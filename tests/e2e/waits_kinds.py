@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Each way in which a thread or a process waits for another one, and what sees it on each rung.
 
-WAITING_KINDS names tests/programs/waiting_kinds.c, and WAITING waiting.c; ctest sets them.
+WAITING_KINDS names tests/programs/waiting_kinds.c, WAITING_SEMAPHORES waiting_semaphores.c, and
+WAITING waiting.c; ctest sets them.
 """
 import csv
 import io
@@ -12,6 +13,7 @@ import sys
 from harness import NO_PERF, Case, main, need, python_for_nobody, unprivileged
 
 KINDS = os.path.abspath(os.environ.get("WAITING_KINDS", "build/tests/waiting_kinds"))
+SEMAPHORES = os.path.abspath(os.environ.get("WAITING_SEMAPHORES", "build/tests/waiting_semaphores"))
 WAITING = os.path.abspath(os.environ.get("WAITING", "build/tests/waiting"))
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs")
 FIRST_SPACE = 0xEFFFFFFC  # the inode of the first PID namespace
@@ -123,6 +125,34 @@ class WaitsKinds(Case):
                                             ("shared_mutex", "mutex", "flush_log")):
                 with self.subTest(scene, rung=rung):
                     self.until_right(self.check_shared, scene, resource, holder, rung)
+
+    def check_lock(self, use, rung, holder):
+        options, prefix = RUNGS[rung]
+        result = self.run_program([SEMAPHORES, use], *options, prefix=prefix)
+        first = " ".join(result.report.split("\n\n", maxsplit=1)[0].split())
+        wrong = [] if "holds a semaphore while" in first else [first]
+        rows = [row for row in self.table(result.profile, "waits")
+                if row["resource"].startswith("semaphore")]
+        total = sum(int(row["total_ns"]) for row in rows)
+        right = sum(int(row["total_ns"]) for row in rows if row["holder"] == holder)
+        return wrong + ([] if right > 0.8 * total > 0 else [f"{right} of {total} ns: {rows}"])
+
+    def test_who_holds_a_semaphore_that_is_used_as_a_lock_is_named(self):
+        for rung in ("unprivileged", "agent"):
+            for use in ("lock", "processes", "hog"):
+                with self.subTest(use, rung=rung):
+                    self.until_right(self.check_lock, use, rung, "flush_log")
+
+    def check_no_lock(self, use, rung):
+        options, prefix = RUNGS[rung]
+        result = self.run_program([SEMAPHORES, use], *options, prefix=prefix)
+        return [result.report] if "CPU-HOLDER" in result.report else []
+
+    def test_who_posts_a_semaphore_that_is_no_lock_holds_nothing(self):
+        for rung in ("unprivileged", "agent"):
+            for use in ("queue", "pool", "meeting", "turns"):
+                with self.subTest(use, rung=rung):
+                    self.until_right(self.check_no_lock, use, rung)
 
     def check_apart(self, kind):
         result = self.run_program([KINDS, kind, "apart"])

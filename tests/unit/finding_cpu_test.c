@@ -452,6 +452,51 @@ Test(finding_cpu, the_end_of_a_pipeline_is_no_reason_to_blame_its_beginning)
 	cr_expect(finding_of(locked, "CPU-HOLDER") != NULL);
 }
 
+// A semaphore that its threads take and post in turns is a lock; what counts items is none.
+Test(finding_cpu, one_holds_a_semaphore_that_is_used_as_a_lock)
+{
+	cleanup(findings) struct findings *found = hold(WAIT_KIND_LOCK, 900);
+	const struct finding *finding = finding_of(found, "CPU-HOLDER");
+
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "flush_log (a.c:18), which holds ") != NULL &&
+	                  strstr(finding->fact, "semaphore") != NULL &&
+	                  strstr(finding->fact, "while save waits for it at a.c:31") != NULL,
+	          "%s", finding->fact);
+	cr_expect_null(finding_of(found, "CPU-STAGE"));
+	cleanup(findings) struct findings *counted = hold(HELD_SEMAPHORE, 900);
+	cr_expect_null(finding_of(counted, "CPU-HOLDER"));
+}
+
+// multiprocessing.Lock is made of one; what else that library makes of them is none for the user.
+Test(finding_cpu, a_lock_between_python_processes_is_one_where_the_user_takes_it)
+{
+	const struct {
+		const char *stack, *says;
+	} waits[] = {
+		{ "{work <a.py>:31} > "
+		  "{SemLock.__enter__ </usr/lib/python3.11/multiprocessing/synchronize.py>:95} > "
+		  "sem_wait@libc",
+		  "which holds a Python lock while work waits for it at <a.py>:31" },
+		{ "{work <a.py>:31} > "
+		  "{__enter__ </usr/lib/python3.10/multiprocessing/synchronize.py>:95} > "
+		  "sem_wait@libc",
+		  "which holds a Python lock while work waits for it at <a.py>:31" },
+		{ "{work <a.py>:31} > {Queue.get </usr/lib/python3.11/multiprocessing/queues.py>:102} > "
+		  "{SemLock.__enter__ </usr/lib/python3.11/multiprocessing/synchronize.py>:95} > "
+		  "sem_wait@libc",
+		  NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		wait_stack = waits[i].stack;
+		cleanup(findings) struct findings *found = hold(WAIT_KIND_LOCK, 900);
+		const struct finding *finding = finding_of(found, "CPU-HOLDER");
+		cr_assert_eq(!finding, !waits[i].says, "%s", wait_stack);
+		cr_expect(!finding || strstr(finding->fact, waits[i].says), "%s", finding->fact);
+	}
+}
+
 // The texts of findings are the profile's, which the next one replaces.
 Test(finding_cpu, one_holds_what_the_run_waits_for)
 {
