@@ -49,7 +49,7 @@ enum rule_subject {
 	RULE_SUBJECTS
 };
 
-#define RULE_WITHIN_MAX 10
+#define RULE_WITHIN_MAX 12
 
 enum measured {
 	MEASURED,

@@ -680,7 +680,7 @@ const struct rule rules_waits[] = {
 	  .unit = UNIT_PERCENT,
 	  .threshold = 20,
 	  .within = { "CPU-LOCK", "IO-WAIT", "CPU-IMBALANCE", "CPU-SERIAL", "CPU-SYS", "CPU-ALONE",
-	              "CPU-STAGE", "IO-MESSAGES", "IO-IDLE", "IO-SLEEP" },
+	              "CPU-STAGE", "IO-MESSAGES", "IO-IDLE", "IO-SLEEP", "PY-INTERP" },
 	  .title = "a lock holder delays the run",
 	  .formula =
 	          "wall time in which the run waited, by way of whatever other waits, for the one "

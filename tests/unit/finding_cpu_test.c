@@ -497,6 +497,19 @@ Test(finding_cpu, a_lock_between_python_processes_is_one_where_the_user_takes_it
 	}
 }
 
+// That the interpreter does the work is less than that others wait for it.
+Test(finding_cpu, a_lock_holder_comes_before_the_interpreter_that_runs_it)
+{
+	held_stack = "{flush_log <a.py>:18}";
+	cleanup(findings) struct findings *found = hold(HELD_MUTEX, 900);
+	const struct finding *general = finding_of(found, "PY-INTERP");
+
+	cr_assert(general != NULL);
+	cr_assert(general->covered != NULL);
+	cr_expect_str_eq(general->covered->id, "CPU-HOLDER");
+	cr_expect_str_eq(found->items[0].rule->id, "CPU-HOLDER");
+}
+
 // The texts of findings are the profile's, which the next one replaces.
 Test(finding_cpu, one_holds_what_the_run_waits_for)
 {
