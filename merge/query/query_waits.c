@@ -264,6 +264,9 @@ static uint32_t lock_kind_of(const struct profile *p, uint32_t node)
 	return 0;
 }
 
+// Where most waits of each thread are: at so much of their time the others are, too.
+#define ALIKE 0.8
+
 // Functions of databases' lock managers, which put a session to sleep by whatever means they have:
 // a latch, a semaphore, a signal. What is waited for is the lock. Of those on one path the first
 // here counts: it says most.
@@ -273,6 +276,7 @@ static const struct {
 	{ "XactLockTableWait", "row lock" }, // PostgreSQL: until another transaction ends
 	{ "MultiXactIdWait", "row lock" },
 	{ "heap_lock_tuple", "row lock" },
+	{ "LockTuple", "row lock" },
 	{ "LockRelationOid", "table lock" },
 	{ "LockAcquireExtended", "lock of the database" },
 	{ "LWLockAcquire", "lightweight lock" },
@@ -282,10 +286,12 @@ static const struct {
 	{ "sqliteDefaultBusyCallback", "lock of the database" },
 };
 
-static const char *lock_managed(const struct profile *p, uint32_t node)
+#define LOCK_MANAGERS (sizeof(lock_managers) / sizeof(lock_managers[0]))
+
+// The place in LOCK_MANAGERS of the lock that NODE's thread waits for; beyond its end: for none.
+static size_t lock_manager_at(const struct profile *p, uint32_t node)
 {
-	const size_t none = sizeof(lock_managers) / sizeof(lock_managers[0]);
-	size_t best = none;
+	size_t best = LOCK_MANAGERS;
 
 	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
 		const struct location *l = profile_location(p, profile_node(p, node)->location);
@@ -297,7 +303,56 @@ static const char *lock_managed(const struct profile *p, uint32_t node)
 					best = k;
 		}
 	}
-	return best < none ? lock_managers[best].lock : NULL;
+	return best;
+}
+
+static const char *lock_managed(const struct profile *p, uint32_t node)
+{
+	size_t at = lock_manager_at(p, node);
+
+	return at < LOCK_MANAGERS ? lock_managers[at].lock : NULL;
+}
+
+// A wait that a signal ended, and that has no stack of its own: a place that it has is where its
+// thread is at other times of which no more is known.
+static bool is_unseen(const struct wall_edge *e)
+{
+	return e->kind == WALL_SIGNAL && e->waiter &&
+	       (!e->waiter_node || e->cause == METRIC_OFF_OTHER);
+}
+
+// By thread [slot - 1]: what it waits for in a lock manager wherever its waits that end by a signal
+// have a stack, or in nearly all of that time; then it does in those that have none, too. A session
+// waits for its client by other means. NULL: it does not, or here and there. NULL if there is no
+// memory.
+static const char **usual_locks(const struct profile *p)
+{
+	const struct wall_time *t = profile_wall_time(p);
+	size_t threads = profile_threads(p)->thread_count;
+	const char **locks = calloc(threads + 1, sizeof(*locks));
+	struct {
+		uint64_t ns, by_ns[LOCK_MANAGERS];
+	} *sums = calloc(threads + 1, sizeof(*sums));
+
+	for (size_t i = 0; locks && sums && i < t->edge_count; i++) {
+		const struct wall_edge *e = &t->edges[i];
+		if (e->kind != WALL_SIGNAL || !e->waiter || is_unseen(e))
+			continue;
+		size_t at = lock_manager_at(p, e->waiter_node);
+		sums[e->waiter - 1].ns += e->ns;
+		// Those of one name are one lock.
+		for (size_t k = 0; at < LOCK_MANAGERS && k < at; k++)
+			at = strcmp(lock_managers[k].lock, lock_managers[at].lock) == 0 ? k : at;
+		if (at < LOCK_MANAGERS)
+			sums[e->waiter - 1].by_ns[at] += e->ns;
+	}
+	for (size_t i = 0; locks && sums && i < threads; i++)
+		for (size_t k = 0; k < LOCK_MANAGERS; k++)
+			if (sums[i].by_ns[k] &&
+			    (double)sums[i].by_ns[k] >= ALIKE * (double)sums[i].ns)
+				locks[i] = lock_managers[k].lock;
+	free(sums);
+	return locks;
 }
 
 // Whether WITHIN, of Python's library, takes a lock for its caller, and does nothing else.
@@ -327,7 +382,7 @@ static void fill_lock(struct wait_row *row)
 }
 
 static void fill_resource(const struct profile *p, const struct wall_edge *e, uint32_t waiter_node,
-                          struct wait_row *row)
+                          const char *const *usual_locks, struct wait_row *row)
 {
 	const struct module *module = profile_module(p, e->module);
 	const struct module *maker = profile_module(p, e->made.module);
@@ -345,6 +400,8 @@ static void fill_resource(const struct profile *p, const struct wall_edge *e, ui
 	row->cause = spins ? METRIC_OFF_LOCK : e->cause;
 	row->address = e->resource;
 	row->lock = spins ? NULL : lock_managed(p, waiter_node);
+	if (is_unseen(e))
+		row->lock = usual_locks[e->waiter - 1];
 	if (e->kind == WALL_GIL)
 		return;
 	row->python = is_python(p, e);
@@ -369,9 +426,6 @@ struct at_place {
 	const struct place *place;
 	uint64_t ns;
 };
-
-// Where most waits of each thread are: at so much of their time the others are, too.
-#define ALIKE 0.8
 
 struct usual {
 	uint32_t node[2]; // of waits for locks but the GIL, and for the GIL; 0: here and there
@@ -755,11 +809,12 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 	bool several = profile_threads(p)->process_count > 1;
 	struct own_places owns = own_places_of(p);
 	cleanup_free struct usual *usual = usual_places(&owns);
+	cleanup_free const char **locks = usual_locks(p);
 	cleanup_free const struct place **freed = owns.of;
 
 	if (rows)
 		rows->rows = calloc(most + 1, sizeof(*rows->rows));
-	if (!edges || !rows || !slots || !row_of || !rows->rows || !usual) {
+	if (!edges || !rows || !slots || !row_of || !rows->rows || !usual || !locks) {
 		error_set(err, ENOMEM, "could not list the waits");
 		return NULL;
 	}
@@ -771,7 +826,7 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 		if (!e->ns && !e->wall_ns)
 			continue;
 		uint32_t node = node_of_waiter(e, usual);
-		fill_resource(p, e, node, &row);
+		fill_resource(p, e, node, locks, &row);
 		fill_side(&owns, e->waiter, node, several, false, &row.waiter);
 		fill_side(&owns, e->holder, e->holder_node, several, true, &row.holder);
 		while (at < count && !same_row(&slots[at].row, &row))

@@ -20,6 +20,13 @@
 #define WORK_SHARE     0.05 /* of its life, on CPUs: who works less only takes what others make */
 #define LOCKED_SHARE   0.2  /* of the time of a place alone, waited for a lock it holds: not idle */
 #define MOSTLY_ALONE   0.6  /* of the CPU time of a place */
+#define SYNCED_SHARE   0.1  /* of the run, waited for fsync: it is worth a word */
+#define SESSIONS_SHARE 0.5  /* of what a client waits for them, each of a database's for a lock */
+
+#define ADVICE_ON_SESSIONS                                                                         \
+	"Sessions wait for the transaction that has locked what they change: commit earlier, do "  \
+	"slow work before the first change, and spread changes of one row (such as a counter) "    \
+	"over several rows."
 
 static bool same_holder(const struct wait_row *a, const struct wait_row *b)
 {
@@ -140,11 +147,7 @@ static enum measured say_holder(const struct wait_row *row, const char *queue,
 	}
 	say_resource(row, what, sizeof(what));
 	if (row->lock && strcmp(row->lock, "row lock") == 0)
-		finding_advise(
-			finding,
-			"Sessions wait for the transaction that has locked what they change: "
-			"commit earlier, do slow work before the first change, and spread "
-			"changes of one row (such as a counter) over several rows.");
+		finding_advise(finding, "%s", ADVICE_ON_SESSIONS);
 	return finding_say(finding,
 	                   "%.0f %% of wall time%s is %s, which holds %s while %s for it%s",
 	                   finding->value, queue, holder, what, waiters, at);
@@ -300,6 +303,86 @@ static uint64_t beside_ns(const struct evidence *e, const struct wait_rows *wait
 	return line_ns + waited / threads > run_ns ? line_ns + waited / threads - run_ns : 0;
 }
 
+// Sessions of a database that wait for a lock of its lock manager: how many, and for how long in
+// all.
+struct sessions {
+	const char *lock; // NULL: there are none
+	const struct wait_row *most;
+	uint64_t ns;
+	uint32_t threads;
+};
+
+// A lightweight lock is held while the log is written, for all who commit then: nobody would write
+// it sooner without.
+static bool is_sessions_lock(const struct wait_row *row)
+{
+	return row->lock && strcmp(row->lock, "lightweight lock") != 0;
+}
+
+static struct sessions find_sessions(const struct wait_rows *waits)
+{
+	struct sessions best = { 0 };
+
+	for (size_t i = 0; i < waits->count; i++) {
+		struct sessions sum = { .lock = waits->rows[i].lock, .most = &waits->rows[i] };
+		if (!is_sessions_lock(sum.most) || (best.lock && strcmp(best.lock, sum.lock) == 0))
+			continue;
+		for (size_t k = 0; k < waits->count; k++) {
+			const struct wait_row *row = &waits->rows[k];
+			if (!row->lock || strcmp(row->lock, sum.lock) != 0)
+				continue;
+			sum.ns += row->ns;
+			sum.threads = row->waiter.threads > sum.threads ? row->waiter.threads
+			                                                : sum.threads;
+			if (row->holder.own && !sum.most->holder.own)
+				sum.most = row;
+		}
+		best = sum.ns > best.ns ? sum : best;
+	}
+	return best;
+}
+
+// Of what the run waited for, fsync: of whoever held the lock, and not of a process that writes a
+// log for all later.
+static uint64_t synced_ns(const struct evidence *e)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++)
+		if (e->activities->times[i].doing & ACTIVITY(SYNC))
+			ns += evidence_sum(e->activities->times[i].critical_ns, EVIDENCE_BLOCKED);
+	return ns;
+}
+
+// The transaction that has locked a row waits for nobody when it commits, and whoever asked for it
+// gets its answer then: the lock is on no way to what the run waited for. But each session waits
+// for it, for its part of the time on average; without the lock the run is shorter by that at most.
+static enum measured say_sessions(const struct evidence *e, const struct sessions *sessions,
+                                  uint64_t run_ns, struct finding *finding)
+{
+	uint64_t ns = sessions->ns / (sessions->threads ? sessions->threads : 1);
+	char synced[160] = "";
+
+	ns = ns < run_ns ? ns : run_ns;
+	finding->without_queue = e->wall.ranks && run_ns < e->wall_ns;
+	finding->share = share_of(ns, run_ns);
+	finding->value = 100 * finding->share;
+	finding->saving_ns = ns;
+	finding->bound = true;
+	if ((double)synced_ns(e) > SYNCED_SHARE * (double)run_ns)
+		snprintf(synced, sizeof(synced),
+		         "; whoever holds it waits for fsync at each commit, so that commits come "
+		         "one after the other");
+	finding_advise(finding, "%s", ADVICE_ON_SESSIONS);
+	return finding_say(finding,
+	                   "%s session%s of the database wait%s for a %s for %.0f %% of wall "
+	                   "time%s%s%s",
+	                   format_count(sessions->threads).text, sessions->threads > 1 ? "s" : "",
+	                   sessions->threads > 1 ? "" : "s", sessions->lock, finding->value,
+	                   sessions->threads > 1 ? " on average" : "",
+	                   e->wall.ranks ? evidence_queue(e) : "", synced);
+}
+
 // What the holder waits in, at its line, says what to move out of the critical section.
 static void advise_on_wait(const struct evidence *e, const struct wait_row *row,
                            struct finding *finding)
@@ -356,6 +439,12 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 			most_beside = is_beside;
 		}
 	}
+	// At the other end of a client's socket there are sessions that wait for each other: why
+	// says more than that.
+	const struct sessions sessions = find_sessions(waits);
+	double least = most && most->kind == WAIT_KIND_DESCRIPTOR ? SESSIONS_SHARE : 1;
+	if (sessions.threads && (double)sessions.ns > least * (double)ns * sessions.threads)
+		return say_sessions(e, &sessions, run_ns, finding);
 	if (!most)
 		return MEASURED_NOTHING;
 	finding->without_queue = e->wall.ranks && run_ns < e->wall_ns;
@@ -688,7 +777,8 @@ const struct rule rules_waits[] = {
 	          "file, lock of Python's or of a database's lock manager, or is at the other end "
 	          "of a pipe or socket, as a share of wall time; with what the holder of a lock waits "
 	          "for itself, as at a socket, and with that lock's holders whose stack was not "
-	          "taken; without the time in which that one had no CPU, and without waits at pipes "
+	          "taken; of sessions of a database that wait for a row or table lock the average, "
+	          "if that is more; without the time in which that one had no CPU, and without waits at pipes "
 	          "and sockets of threads that are on a CPU for less than 5 % of their lives",
 	  .why = "The run is only as fast as the thread that holds what all others need.",
 	  .advice = "Hold the lock for less time: move work that needs no lock out of the "

@@ -619,6 +619,80 @@ Test(finding_cpu, the_functions_of_a_lock_manager_say_what_is_waited_for)
 	}
 }
 
+// Two sessions wait for signals of thread 2, by turns of 20 ms. One wait in four has a stack: those
+// of STACKS, in turns.
+static struct findings *wait_as_sessions(const char *const stacks[2])
+{
+	end();
+	begin();
+	for (uint32_t thread = 2; thread <= 4; thread++) {
+		add_thread(&f, thread, 1, 100 + thread, "session");
+		add_span(&f, thread, 1000, 1000, THREAD_READY,
+		         thread == 2 ? THREAD_RUNS : THREAD_BLOCKED);
+	}
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t ms = 1000, i = 0; ms < 4000; ms += 20, i++) {
+		for (uint32_t thread = 3; thread <= 4; thread++) {
+			const bool seen = i % 4 == 0;
+			const struct signal_event signal = {
+				.thread = 2, .process = 1, .to = thread, .time_ns = (ms + 18) * MS
+			};
+			const struct span_event span = { .thread = thread,
+				                         .from_ns = ms * MS,
+				                         .to_ns = (ms + 19) * MS,
+				                         .state = THREAD_BLOCKED,
+				                         .next = THREAD_RUNS,
+				                         .cause = seen ? METRIC_OFF_NET
+				                                       : METRIC_OFF_OTHER };
+			profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_SIGNAL,
+			                                           .signal = &signal });
+			f.now_ns = ms * MS;
+			if (seen)
+				add(&f, thread, METRIC_OFF_NET, 19, stacks[i / 4 % 2]);
+			profile_take(f.profile,
+			             &(struct sampled){ .kind = SAMPLED_SPAN, .span = &span });
+			add_span(&f, thread, ms + 19, ms + 20, THREAD_RUNS, THREAD_BLOCKED);
+		}
+		f.now_ns = (ms + 19) * MS;
+		add(&f, 1, METRIC_ON_CPU, 20, "main a.c:3 > work a.c:9");
+		add(&f, 2, METRIC_ON_CPU, 20, "session a.c:20 > commit a.c:18");
+	}
+	profile_end_wall(f.profile, 4000 * MS);
+	finish(3000, 2);
+	return look(NULL);
+}
+
+// Whoever holds the lock has it on no way to what the run waits for; most waits have no stack.
+Test(finding_cpu, sessions_of_a_database_wait_for_each_other)
+{
+	static const char lock[] = "serve a.c:50 > XactLockTableWait@libc > epoll_wait@libc";
+	static const char tuple[] = "serve a.c:50 > LockTuple@libc > epoll_wait@libc";
+	static const char other[] = "serve a.c:50 > WaitLatch@libc > epoll_wait@libc";
+	static const char light[] = "serve a.c:50 > LWLockAcquire@libc > epoll_wait@libc";
+	const struct {
+		const char *stacks[2];
+		const char *says;
+	} cases[] = {
+		{ { lock, lock }, "2 sessions of the database wait for a row lock for 9" },
+		{ { lock, tuple }, "2 sessions of the database wait for a row lock for 9" },
+		{ { lock, other }, NULL },
+		{ { light, light }, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		cleanup(findings) struct findings *found = wait_as_sessions(cases[i].stacks);
+		const struct finding *finding = finding_of(found, "CPU-HOLDER");
+		cr_assert_eq(!finding, !cases[i].says, "%s", cases[i].stacks[1]);
+		if (!finding)
+			continue;
+		cr_expect(strstr(finding->fact, cases[i].says) != NULL, "%s", finding->fact);
+		cr_expect(strstr(finding->fact, "on average") != NULL, "%s", finding->fact);
+		cr_expect(strstr(finding->fact, "fsync") == NULL, "%s", finding->fact);
+		cr_expect_eq(finding->saving_low_ns, 0);
+		cr_expect_geq(finding->saving_ns, 2600 * MS);
+	}
+}
+
 // Runtimes that ask the kernel themselves call nothing that the agent knows: the functions in which
 // their threads wait say what kind of lock it is.
 Test(finding_cpu, the_functions_of_a_runtime_tell_the_kind_of_its_lock)
