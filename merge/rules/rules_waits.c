@@ -171,33 +171,34 @@ static bool waits_are_known(const struct evidence *e, struct finding *finding)
 	return false;
 }
 
-// How much of the wall time is at the line of ROW's holder.
-static uint64_t line_ns_of(const struct evidence *e, const struct wait_row *row)
+// How much of the wall time is in the function of ROW's holder; LINE: at its line alone.
+static uint64_t place_ns_of(const struct evidence *e, const struct wait_row *row, bool line)
 {
 	const struct activities *a = e->activities;
-	uint64_t line_ns = 0;
+	uint64_t place_ns = 0;
 
 	for (size_t i = 0; i < a->time_count; i++) {
 		const struct activity_time *time = &a->times[i];
 		if (time->place != ACTIVITY_NO_PLACE &&
 		    evidence_is_place(e, time->place, row->holder.function, row->holder.file) &&
-		    (int)a->places[time->place].line == row->holder.line)
-			line_ns += evidence_sum(time->critical_ns, ~(1u << METRIC_OFF_RUNNABLE));
+		    (!line || (int)a->places[time->place].line == row->holder.line))
+			place_ns += evidence_sum(time->critical_ns, ~(1u << METRIC_OFF_RUNNABLE));
 	}
-	return line_ns;
+	return place_ns;
 }
 
 // Of N threads that hold a lock in turns each, the one whose end the run waits for, too, holds it
-// for one turn of N, in which that one waits for nobody: that is time of the same line.
+// for one turn of N, in which that one waits for nobody: that is time of the same function, at
+// whatever of its lines.
 static uint64_t with_own_turns(const struct evidence *e, const struct wait_row *row, uint64_t ns)
 {
 	uint32_t threads = row->waiter.threads;
-	uint64_t line_ns = line_ns_of(e, row);
+	uint64_t place_ns = place_ns_of(e, row, false);
 
 	if (threads < 2 || row->holder.threads < 2 || !e->wall.ranks)
 		return ns;
 	uint64_t most = ns + ns / (threads - 1);
-	return line_ns <= ns ? ns : line_ns < most ? line_ns : most;
+	return place_ns <= ns ? ns : place_ns < most ? place_ns : most;
 }
 
 static bool same_text(const char *a, const char *b)
@@ -299,7 +300,7 @@ static uint64_t beside_ns(const struct evidence *e, const struct wait_rows *wait
 		waited += other->ns;
 		threads = other->waiter.threads > threads ? other->waiter.threads : threads;
 	}
-	line_ns = line_ns_of(e, row);
+	line_ns = place_ns_of(e, row, true);
 	return line_ns + waited / threads > run_ns ? line_ns + waited / threads - run_ns : 0;
 }
 
@@ -447,13 +448,13 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 		return say_sessions(e, &sessions, run_ns, finding);
 	if (!most)
 		return MEASURED_NOTHING;
+	if (!most_beside)
+		ns = with_own_turns(e, most, ns);
 	finding->without_queue = e->wall.ranks && run_ns < e->wall_ns;
 	finding->share = share_of(ns, run_ns);
 	finding->share = finding->share > 1 ? 1 : finding->share;
 	finding->value = 100 * finding->share;
 	uint64_t priced = ns < run_ns ? ns : run_ns;
-	if (!most_beside)
-		priced = with_own_turns(e, most, priced);
 	// What it made the run wait for CPUs goes with it.
 	priced += evidence_place_queue_ns(e, most->holder.function, most->holder.file, priced);
 	finding->saving_ns = priced < e->wall.all_ns ? priced : e->wall.all_ns;

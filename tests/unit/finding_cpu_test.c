@@ -594,6 +594,46 @@ Test(finding_cpu, who_waits_in_foreign_code_is_named_by_that)
 	}
 }
 
+// The main thread and thread 2 hold one lock in turns of 10 ms, at two lines of one function: the
+// main thread's own turns are of the same time.
+Test(finding_cpu, a_lock_that_is_held_in_turns_is_all_of_the_run)
+{
+	static const char *const held[] = { "save a.c:30 > flush_log a.c:18",
+		                            "save a.c:30 > flush_log a.c:19" };
+
+	end();
+	begin();
+	add_thread(&f, 2, 1, 102, "flusher");
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_BLOCKED);
+	for (uint64_t ms = 1000, i = 0; ms < 4000; ms += 10, i++) {
+		uint32_t holder = 1 + i % 2, waiter = 3 - holder;
+		const struct wait_share by = { (ms + 10) * MS, holder, HELD_BY_OWNER };
+		const struct wait_event wait = { .thread = waiter,
+			                         .begin_ns = ms * MS,
+			                         .end_ns = (ms + 10) * MS,
+			                         .address = 0x1000,
+			                         .kind = HELD_MUTEX,
+			                         .count = 1,
+			                         .parts = &by };
+		f.now_ns = ms * MS;
+		add(&f, waiter, METRIC_OFF_LOCK, 10, "save a.c:31 > pthread_mutex_lock@libc");
+		f.now_ns = (ms + 5) * MS;
+		add(&f, holder, METRIC_ON_CPU, 10, held[i / 2 % 2]);
+		add_span(&f, holder, ms, ms + 10, THREAD_RUNS, THREAD_BLOCKED);
+		add_span(&f, waiter, ms, ms + 10, THREAD_BLOCKED, THREAD_RUNS);
+		profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+	}
+	profile_end_wall(f.profile, 4000 * MS);
+	finish(3000, 2);
+	cleanup(findings) struct findings *found = look(NULL);
+	const struct finding *finding = finding_of(found, "CPU-HOLDER");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->function, "flush_log");
+	cr_expect_float_eq(finding->value, 100, 2, "%f", finding->value);
+	cr_expect_float_eq((double)finding->saving_ns / MS, 3000, 60);
+}
+
 // Databases put a session to sleep by a latch or a semaphore: what it waits for is a lock.
 Test(finding_cpu, the_functions_of_a_lock_manager_say_what_is_waited_for)
 {
