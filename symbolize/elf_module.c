@@ -146,7 +146,6 @@ static int open_dwarf(struct elf_module *m, struct error *err)
 
 	if (!elf)
 		return 0;
-	elf_file_keep_in(elf, m->context->sections);
 	struct dwarf_sections sections = dwarf_sections_of(elf, "");
 	m->dwarf = dwarf_file_new(&sections, err);
 	if (!m->dwarf || open_alt(m, err) < 0)
@@ -306,6 +305,10 @@ static int open_all(struct elf_module *m, struct error *err)
 	if (m->is_opened)
 		return 0;
 	m->is_opened = true;
+	if (m->elf)
+		elf_file_keep_in(m->elf, m->context->sections);
+	if (m->debug)
+		elf_file_keep_in(m->debug, m->context->sections);
 	if (m->elf)
 		m->minimal = debug_file_open_minimal(m->elf);
 	if (open_dwarf(m, err) < 0)

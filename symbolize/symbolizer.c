@@ -169,17 +169,18 @@ static bool save_names(const struct symbolizer *s, const struct known_module *kn
 
 static void save_all_names(const struct symbolizer *s)
 {
-	bool saved = false;
+	bool saved = false, read = false;
 
 	if (!s->names_directory || stop_is_wanted())
 		return;
 	mkdir(s->names_directory, 0700); // it may be there
-	for (size_t i = 0; i < s->module_count; i++)
+	for (size_t i = 0; i < s->module_count; i++) {
 		saved |= save_names(s, &s->modules[i]);
-	if (!saved)
-		return;
-	names_cache_bound(s->names_directory, NAMES_CACHE_BYTES);
-	if (s->sections)
+		read |= s->modules[i].elf && s->modules[i].spent_ns;
+	}
+	if (saved)
+		names_cache_bound(s->names_directory, NAMES_CACHE_BYTES);
+	if (read && s->sections) // what has been read may have left a section
 		names_cache_bound(s->sections, SECTION_CACHE_BYTES);
 }
 

@@ -342,6 +342,35 @@ struct bytes elf_file_named_contents(struct elf_file *elf, const char *name)
 	return elf_file_contents(elf, section);
 }
 
+struct bytes elf_file_derived(struct elf_file *elf, const struct elf_section *section,
+                              const char *name, size_t size,
+                              bool (*make)(struct elf_file *elf, const struct elf_section *section,
+                                           void *out))
+{
+	struct section_key key;
+
+	for (size_t i = 0; i < elf->inflated_count; i++)
+		if (elf->inflated[i].section == section)
+			return elf->inflated[i].bytes;
+	if (is_compressed(section)) // its place is taken by what it holds
+		return (struct bytes){ 0 };
+	struct inflated *room = &elf->inflated[elf->inflated_count++];
+	*room = (struct inflated){ .section = section };
+	bool keep = elf->kept && section_cache_key(elf->kept, elf_file_build_id(elf), name,
+	                                           raw_contents(elf, section), size, &key);
+	if (keep && section_cache_read(&key, size, &room->map)) {
+		room->bytes = (struct bytes){ room->map.data, size };
+		return room->bytes;
+	}
+	cleanup_free void *out = malloc(size);
+	if (!out || !make(elf, section, out))
+		return room->bytes;
+	room->bytes = (struct bytes){ steal(out), size };
+	if (keep)
+		section_cache_write(&key, room->bytes);
+	return room->bytes;
+}
+
 Elf_Data *elf_file_data(struct elf_file *elf, const struct elf_section *section)
 {
 	struct bytes raw = raw_contents(elf, section);

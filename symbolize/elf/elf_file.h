@@ -50,8 +50,8 @@ size_t elf_file_section_count(const struct elf_file *elf);
 const struct elf_section *elf_file_section(const struct elf_file *elf, size_t index);
 const struct elf_section *elf_file_find(const struct elf_file *elf, const char *name);
 
-/* What is decompressed from now on is kept in DIRECTORY from run to run, see section_cache.h. It
-   must outlive ELF; NULL: nothing is. */
+/* What is decompressed or derived from now on is kept in DIRECTORY from run to run, see
+   section_cache.h. It must outlive ELF; NULL: nothing is. */
 void elf_file_keep_in(struct elf_file *elf, const char *directory);
 
 /*
@@ -61,6 +61,15 @@ void elf_file_keep_in(struct elf_file *elf, const char *directory);
  */
 struct bytes elf_file_contents(struct elf_file *elf, const struct elf_section *section);
 struct bytes elf_file_named_contents(struct elf_file *elf, const char *name);
+
+/*
+ * SIZE bytes that MAKE derives from SECTION: made once, and kept from run to run as what is
+ * decompressed is, under NAME, as if that were a section's. Empty if MAKE fails.
+ */
+struct bytes elf_file_derived(struct elf_file *elf, const struct elf_section *section,
+                              const char *name, size_t size,
+                              bool (*make)(struct elf_file *elf, const struct elf_section *section,
+                                           void *out));
 
 /* The same of a section of entries, for gelf_getsym() and its like. NULL if there is nothing, if it
    is compressed, or if it does not lie where such entries must. */

@@ -2,6 +2,7 @@
 #include "symbolize/elf/elf_symbols.h"
 
 #include "base/array.h"
+#include "symbolize/elf/symbol_order.h"
 
 #include <gelf.h>
 #include <limits.h>
@@ -172,25 +173,73 @@ static struct bytes whole_names(struct bytes names)
 	return bytes_slice(names, 0, last ? (size_t)(last - names.data) + 1 : 0);
 }
 
+static void read_entry(struct search *s, struct bytes names, const GElf_Sym *symbol)
+{
+	if (symbol->st_name >= names.size)
+		return;
+	if (GELF_ST_TYPE(symbol->st_info) == STT_FILE)
+		s->file = (const char *)names.data + symbol->st_name;
+	consider(s, &(struct elf_symbol){ .start = symbol->st_value,
+	                                  .size = symbol->st_size,
+	                                  .name = (const char *)names.data + symbol->st_name,
+	                                  .section = symbol->st_shndx,
+	                                  .type = GELF_ST_TYPE(symbol->st_info),
+	                                  .binding = GELF_ST_BIND(symbol->st_info) });
+}
+
+static struct bytes names_of(struct search *s, const struct elf_section *section)
+{
+	return whole_names(elf_file_contents(s->elf, elf_file_section(s->elf, section->link)));
+}
+
 static void read_table(struct search *s, const struct elf_section *section)
 {
 	Elf_Data *table = elf_file_data(s->elf, section);
-	struct bytes names =
-		whole_names(elf_file_contents(s->elf, elf_file_section(s->elf, section->link)));
+	struct bytes names = names_of(s, section);
 	GElf_Sym symbol;
 
-	for (int i = 0; i < INT_MAX && gelf_getsym(table, i, &symbol); i++) {
-		if (symbol.st_name >= names.size)
-			continue;
-		if (GELF_ST_TYPE(symbol.st_info) == STT_FILE)
-			s->file = (const char *)names.data + symbol.st_name;
-		consider(s, &(struct elf_symbol){ .start = symbol.st_value,
-		                                  .size = symbol.st_size,
-		                                  .name = (const char *)names.data + symbol.st_name,
-		                                  .section = symbol.st_shndx,
-		                                  .type = GELF_ST_TYPE(symbol.st_info),
-		                                  .binding = GELF_ST_BIND(symbol.st_info) });
+	for (int i = 0; i < INT_MAX && gelf_getsym(table, i, &symbol); i++)
+		read_entry(s, names, &symbol);
+}
+
+// Of the entries that come first in the order, COUNT, those of the highest values, as far down as
+// one covers the address at AT, or to the address before.
+static void read_below(struct search *s, const struct symbol_order *order, struct bytes names,
+                       size_t at, size_t count)
+{
+	while (count && !s->covering[at].name) {
+		size_t end = count--;
+		uint64_t start = symbol_order_value(order, count);
+		if (at && start <= s->addresses[at - 1])
+			return;
+		while (count && symbol_order_value(order, count - 1) == start)
+			count--;
+		for (size_t i = count; i < end; i++) {
+			GElf_Sym symbol; // Elf64_Sym by another name
+			if (order->numbers[i] >= order->count)
+				continue;
+			memcpy(&symbol, &order->table[order->numbers[i]], sizeof(symbol));
+			read_entry(s, names, &symbol);
+		}
 	}
+}
+
+// Functions alone: whose a local variable is depends on the entries before it.
+static bool read_in_order(struct search *s, const struct elf_section *section)
+{
+	struct symbol_order order = { 0 };
+
+	if (!s->data)
+		order = symbol_order_of(s->elf, section);
+	if (!order.numbers)
+		return false;
+	struct bytes names = names_of(s, section);
+	for (size_t i = 0, count; i < s->count; i++) {
+		if (!symbol_order_search(&order, s->addresses[i], &count))
+			return false;
+		read_below(s, &order, names, i, count);
+	}
+	return true;
 }
 
 static int find(struct elf_file *elf, const char *section, bool data, const uint64_t *addresses,
@@ -207,7 +256,8 @@ static int find(struct elf_file *elf, const char *section, bool data, const uint
 		return -1;
 	s.covering = covering;
 	s.nearest = nearest;
-	read_table(&s, table);
+	if (!read_in_order(&s, table))
+		read_table(&s, table);
 	give_names(&s, names);
 	return 1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Debug sections as they were decompressed in earlier runs, in a file of ours each.
+ * Debug sections as they were decompressed in earlier runs, and what was derived from others
+ * (symbolize/elf/symbol_order.h), in a file of ours each.
  *
  * A run meets addresses of the C library that none before it has met, and naming one of them takes
  * all of its debug information, which is compressed: 15 ms of CPU time, to map a file none. A

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols
-        function_start jit_compiler jit_map jitdump line_program loop loop_fact names_cache subnormal symbolizer)
+        function_start jit_compiler jit_map jitdump line_program loop loop_fact names_cache subnormal symbol_order
+        symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
 unit(section_cache LIBS symbolize PkgConfig::ZLIB)
@@ -21,7 +22,7 @@ target_link_options(symbolizer_memory_test PRIVATE
   -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=reallocarray,--wrap=strdup)
 
 foreach(target cubin elf_notes function_start jit_map jitdump kallsyms kallsyms_cache line_program
-        loop names_cache symbolizer)
+        loop names_cache symbol_order symbolizer)
   fuzz(${target} LIBS symbolize)
 endforeach()
 
