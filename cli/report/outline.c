@@ -12,6 +12,7 @@
 #include "merge/query/query_cycles.h"
 #include "merge/query/query_repeats.h"
 #include "merge/rules/finding.h"
+#include "merge/scope/kept.h"
 
 struct outline {
 	const struct outline_format *format;
@@ -334,5 +335,8 @@ int outline_print(const struct outline_format *format, const struct profile *pro
 	struct view resolved = *view;
 	struct outline o = { format, profile, &resolved, limits };
 
-	return cut_resolve(&resolved, profile, err) < 0 ? -1 : print_view(&o, err);
+	kept_begin(profile);
+	int failed = cut_resolve(&resolved, profile, err) < 0 ? -1 : print_view(&o, err);
+	kept_end();
+	return failed;
 }

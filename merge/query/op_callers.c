@@ -2,9 +2,9 @@
 #include "merge/query/op_callers.h"
 
 #include "base/array.h"
-#include "base/origin.h"
 #include "base/path.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/scope/own_place.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,12 +66,9 @@ uint32_t op_caller_of(const struct profile *p, const struct op_key *key)
 bool op_caller_is_own(const struct profile *p, uint32_t caller)
 {
 	const struct place *place = op_caller_place(p, caller);
-	const char *file = place ? profile_string(p, place->file) : NULL;
 
-	if (!file)
-		return false;
-	const struct module *module = profile_module(p, profile_location(p, caller)->module);
-	return !origin_is_foreign(module ? module->path : NULL, file);
+	return place && profile_string(p, place->file) &&
+	       !place_is_foreign(p, profile_location(p, caller), place);
 }
 
 uint32_t op_chain_own(const struct profile *p, uint32_t chain)

@@ -6,6 +6,7 @@
 #include "base/origin.h"
 #include "base/strings.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/scope/kept.h"
 #include "merge/scope/keys.h"
 #include "merge/table/cells.h"
 #include "merge/warmup/cycle.h"
@@ -651,7 +652,7 @@ static int find_in_thread(const struct profile *p, uint32_t slot, struct iterati
 	return 0;
 }
 
-struct iterations *query_iterations(const struct profile *p, struct error *err)
+static struct iterations *find_iterations(const struct profile *p, struct error *err)
 {
 	cleanup(iterations) struct iterations *found = calloc(1, sizeof(*found));
 	struct account account;
@@ -669,5 +670,42 @@ struct iterations *query_iterations(const struct profile *p, struct error *err)
 	slot = slot_of(p, &account);
 	if (slot && find_in_thread(p, slot, found, err) < 0)
 		return NULL;
+	return steal(found);
+}
+
+// NULL if there is no memory.
+static struct iterations *copy_of(const struct iterations *from)
+{
+	cleanup(iterations) struct iterations *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *from;
+	copy->items = calloc(from->count + 1, sizeof(*copy->items));
+	if (!copy->items)
+		return NULL;
+	memcpy(copy->items, from->items, from->count * sizeof(*copy->items));
+	return steal(copy);
+}
+
+static void release(void *iterations)
+{
+	iterations_free(iterations);
+}
+
+struct iterations *query_iterations(const struct profile *p, struct error *err)
+{
+	const struct kept_key key = kept_key(p, "iterations");
+	const struct iterations *kept = kept_find(&key);
+	cleanup(iterations) struct iterations *found =
+		kept ? copy_of(kept) : find_iterations(p, err);
+
+	if (!found && kept)
+		error_set(err, ENOMEM, "could not look for iterations");
+	if (found && !kept) {
+		cleanup(iterations) struct iterations *copy = key.works ? copy_of(found) : NULL;
+		if (copy && kept_add(&key, copy, release))
+			steal(copy);
+	}
 	return steal(found);
 }

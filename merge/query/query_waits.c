@@ -11,11 +11,13 @@
 #include "base/strings.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query_wall.h"
+#include "merge/scope/kept.h"
 #include "merge/scope/own_place.h"
 #include "merge/scope/window.h"
 #include "merge/wall/wall_time.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -796,8 +798,8 @@ static void count_known(const struct part *part, const struct wall_edge *edges,
 	}
 }
 
-struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
-                              struct error *err)
+static struct wait_rows *list_waits(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                                    struct error *err)
 {
 	const struct wall_time *t = profile_wall_time(p);
 	const struct part part = part_of(p, from_ns, to_ns);
@@ -856,6 +858,44 @@ struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_
 	bound_rows(p, unknown, rows);
 	for (int m = 0; m < METRIC_COUNT; m++)
 		rows->wall_unknown_ns += unknown[m];
+	return steal(rows);
+}
+
+// NULL if there is no memory.
+static struct wait_rows *copy_of(const struct wait_rows *from)
+{
+	cleanup(wait_rows) struct wait_rows *copy = malloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *from;
+	copy->rows = calloc(from->count + 1, sizeof(*copy->rows));
+	if (!copy->rows)
+		return NULL;
+	memcpy(copy->rows, from->rows, from->count * sizeof(*copy->rows));
+	return steal(copy);
+}
+
+static void release_rows(void *rows)
+{
+	wait_rows_free(rows);
+}
+
+struct wait_rows *query_waits(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                              struct error *err)
+{
+	const struct kept_key key = kept_key(p, "waits %" PRIu64 " %" PRIu64, from_ns, to_ns);
+	const struct wait_rows *kept = kept_find(&key);
+	cleanup(wait_rows) struct wait_rows *rows =
+		kept ? copy_of(kept) : list_waits(p, from_ns, to_ns, err);
+
+	if (!rows && kept)
+		error_set(err, ENOMEM, "could not list the waits");
+	if (rows && !kept) {
+		cleanup(wait_rows) struct wait_rows *copy = key.works ? copy_of(rows) : NULL;
+		if (copy && kept_add(&key, copy, release_rows))
+			steal(copy);
+	}
 	return steal(rows);
 }
 
@@ -1042,8 +1082,8 @@ static void count_at_once(const struct part *part, struct parallel *parallel)
 			(part->whole ? busy->wanted_ns : bounded(wanted[0], parallel->one_ns));
 }
 
-void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
-                    struct parallel *parallel)
+static void find_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                          struct parallel *parallel)
 {
 	const struct part part = part_of(p, from_ns, to_ns);
 	struct own_places owns = own_places_of(p);
@@ -1079,4 +1119,22 @@ void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 	}
 	free(alone.places);
 	free(owns.of);
+}
+
+void query_parallel(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
+                    struct parallel *parallel)
+{
+	const struct kept_key key = kept_key(p, "parallel %" PRIu64 " %" PRIu64, from_ns, to_ns);
+	const struct parallel *kept = kept_find(&key);
+
+	if (kept) {
+		*parallel = *kept;
+		return;
+	}
+	find_parallel(p, from_ns, to_ns, parallel);
+	cleanup_free struct parallel *copy = key.works ? malloc(sizeof(*copy)) : NULL;
+	if (copy)
+		*copy = *parallel;
+	if (copy && kept_add(&key, copy, free))
+		steal(copy);
 }

@@ -6,11 +6,14 @@
 #include "merge/numbers/statistics.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
+#include "merge/scope/kept.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/scope.h"
 #include "merge/table/ranks.h"
 #include "merge/wall/wall_time.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SAME_SHARE    0.05 /* of wall time: orders that differ by less are the same */
@@ -148,8 +151,8 @@ static uint64_t others_ns(const struct profile *p)
 	return ns;
 }
 
-int query_wall_account(const struct profile *p, const struct query *query,
-                       struct wall_account *account, struct error *err)
+static int find_account(const struct profile *p, const struct query *query,
+                        struct wall_account *account, struct error *err)
 {
 	struct wall_account of_threads = { 0 };
 	uint64_t counted = 0, threads = 0;
@@ -179,5 +182,27 @@ int query_wall_account(const struct profile *p, const struct query *query,
 	account->ranks = !part && unknown <= UNKNOWN_SHARE * all &&
 	                 (more > SAME_SHARE * all || more < -SAME_SHARE * all ||
 	                  (double)others_ns(p) > OTHERS_SHARE * all);
+	return 0;
+}
+
+int query_wall_account(const struct profile *p, const struct query *query,
+                       struct wall_account *account, struct error *err)
+{
+	struct kept_key key = kept_key(p, "wall account %" PRIu64 " %" PRIu64 " %d %d",
+	                               query->from_ns, query->to_ns, query->on_cpu, query->off_cpu);
+	key.works &= !query->thread && !query->process;
+	const struct wall_account *kept = kept_find(&key);
+
+	if (kept) {
+		*account = *kept;
+		return 0;
+	}
+	if (find_account(p, query, account, err) < 0)
+		return -1;
+	cleanup_free struct wall_account *copy = key.works ? malloc(sizeof(*copy)) : NULL;
+	if (copy)
+		*copy = *account;
+	if (copy && kept_add(&key, copy, free))
+		steal(copy);
 	return 0;
 }

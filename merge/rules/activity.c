@@ -13,6 +13,7 @@
 #include "merge/rules/compiling.h"
 #include "merge/rules/queue.h"
 #include "merge/scope/idle.h"
+#include "merge/scope/own_place.h"
 #include "merge/scope/scope.h"
 #include "merge/table/cells.h"
 
@@ -191,13 +192,13 @@ static bool is_own(const struct asking *a, const struct location *location,
 	if (!python && (!module || !place->function || (doing && !file)))
 		return false;
 	// An interpreter's functions are no places of a script's.
-	if (module && origin_is_interpreter(module->path))
+	if (place_is_interpreters(a->profile, location, place))
 		return false;
 	// Most of these are the compiler's, at the line of the class. Who copies or moves is to
 	// blame.
 	if (doing & (ACTIVITY(OBJECT) | ACTIVITY(MOVED)))
 		return false;
-	return !origin_is_foreign(module ? module->path : NULL, file);
+	return !place_is_foreign(a->profile, location, place);
 }
 
 static bool take_place(struct asking *a, const struct location *location, const struct place *place,

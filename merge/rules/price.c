@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/origin.h"
 #include "base/path.h"
 #include "base/share.h"
 #include "base/strings.h"
@@ -14,6 +13,7 @@
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/rules/noise.h"
+#include "merge/scope/own_place.h"
 #include "merge/scope/scope.h"
 
 #include <errno.h>
@@ -40,13 +40,9 @@ struct matcher {
 static bool is_own(const struct matcher *m, const struct location *location,
                    const struct place *place)
 {
-	const struct module *module = profile_module(m->profile, location->module);
-
-	if (location->kind == FRAME_OP || !place->function ||
-	    (module && origin_is_interpreter(module->path)))
-		return false;
-	return !origin_is_foreign(module ? module->path : NULL,
-	                          profile_string(m->profile, place->file));
+	return location->kind != FRAME_OP && place->function &&
+	       !place_is_interpreters(m->profile, location, place) &&
+	       !place_is_foreign(m->profile, location, place);
 }
 
 static bool is_match(const struct matcher *m, const struct place *place)

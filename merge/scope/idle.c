@@ -2,8 +2,10 @@
 #include "merge/scope/idle.h"
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/origin.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/scope/kept.h"
 #include "merge/table/cells.h"
 
 #include <stdlib.h>
@@ -332,7 +334,7 @@ static bool add_unseen(const struct profile *p, const uint32_t *slots, bool *idl
 	return true;
 }
 
-bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, uint32_t end)
+static bool *find_idle(const struct profile *p, const bool *threads, uint32_t first, uint32_t end)
 {
 	cleanup(lives) struct lives lives = { 0 };
 	const struct wanted_names names = find_names(p);
@@ -356,4 +358,23 @@ bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, u
 	}
 	cleanup_free bool *idle = idle_of(states, count);
 	return idle && add_unseen(p, slots, idle, first, end) ? steal(idle) : NULL;
+}
+
+bool *idle_nodes(const struct profile *p, const bool *threads, uint32_t first, uint32_t end)
+{
+	size_t bytes = ((size_t)profile_paths(p)->count + 1) * sizeof(bool);
+	uint64_t chosen = hash_bytes(threads, profile_threads(p)->thread_count);
+	const struct kept_key key =
+		kept_key(p, "idle %u %u %llx", first, end, (unsigned long long)chosen);
+	const bool *kept = kept_find(&key);
+	cleanup_free bool *idle = kept ? malloc(bytes) : find_idle(p, threads, first, end);
+	cleanup_free bool *copy = idle && key.works && !kept ? malloc(bytes) : NULL;
+
+	if (idle && kept)
+		memcpy(idle, kept, bytes);
+	if (copy)
+		memcpy(copy, idle, bytes);
+	if (copy && kept_add(&key, copy, free))
+		steal(copy);
+	return steal(idle);
 }

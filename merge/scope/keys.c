@@ -7,6 +7,7 @@
 #include "base/origin.h"
 #include "base/path.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/scope/kept.h"
 #include "merge/scope/libc_frames.h"
 #include "merge/table/cells.h"
 
@@ -277,8 +278,68 @@ static uint32_t frame_count(const struct location *location, unsigned wanted)
 	return location->place_count ? location->place_count : 1;
 }
 
-int keys_init(struct keys *keys, const struct profile *p, const struct query *query,
-              unsigned wanted, struct error *err)
+static bool table_copy(const struct key_table *from, struct key_table *to)
+{
+	size_t slots = from->index.slots ? 2 * ((size_t)from->index.mask + 1) : 0;
+
+	*to = (struct key_table){ .count = from->count, .capacity = from->count };
+	to->index = from->index;
+	to->index.slots = NULL;
+	if (slots && !(to->index.slots = malloc(slots * sizeof(*to->index.slots))))
+		return false;
+	if (slots)
+		memcpy(to->index.slots, from->index.slots, slots * sizeof(*to->index.slots));
+	if (from->count && !(to->keys = malloc(from->count * sizeof(*to->keys))))
+		return false;
+	if (from->count)
+		memcpy(to->keys, from->keys, from->count * sizeof(*to->keys));
+	return true;
+}
+
+// A copy of its own for each: queries add keys, and hide frames. False if there is no memory.
+static bool keys_copy(const struct keys *from, struct keys *to)
+{
+	uint32_t locations = profile_locations(from->profile)->count;
+	size_t frames = (size_t)from->first[locations] + 1, firsts = (size_t)locations + 1;
+
+	*to = (struct keys){ .profile = from->profile, .shared_jit = from->shared_jit };
+	to->first = malloc(firsts * sizeof(*to->first));
+	to->frames = malloc(frames * sizeof(*to->frames));
+	if (to->first && to->frames && table_copy(&from->keys, &to->keys) &&
+	    table_copy(&from->lines, &to->lines)) {
+		memcpy(to->first, from->first, firsts * sizeof(*to->first));
+		memcpy(to->frames, from->frames, frames * sizeof(*to->frames));
+		return true;
+	}
+	keys_fini(to);
+	return false;
+}
+
+static void release_keys(void *keys)
+{
+	keys_fini(keys);
+	free(keys);
+}
+
+static void keep(const struct kept_key *key, const struct keys *keys)
+{
+	cleanup_free struct keys *copy = key->works ? malloc(sizeof(*copy)) : NULL;
+
+	if (!copy || !keys_copy(keys, copy))
+		return;
+	if (kept_add(key, copy, release_keys))
+		steal(copy);
+	else
+		keys_fini(copy);
+}
+
+static const char *text_or_none(const char *text)
+{
+	return text ? text : "\n";
+}
+
+static int sort_out(struct keys *keys, const struct profile *p, const struct query *query,
+                    unsigned wanted, struct error *err)
 {
 	const struct locations *l = profile_locations(p);
 	size_t frames = 0;
@@ -302,6 +363,23 @@ int keys_init(struct keys *keys, const struct profile *p, const struct query *qu
 		return 0;
 	keys_fini(keys);
 	return error_set(err, ENOMEM, "could not rank the profile");
+}
+
+int keys_init(struct keys *keys, const struct profile *p, const struct query *query,
+              unsigned wanted, struct error *err)
+{
+	const struct kept_key key =
+		kept_key(p, "keys %u %d %d %zu %s%s", wanted, query->by, query->interpreter,
+	                 strlen(text_or_none(query->hide)), text_or_none(query->hide),
+	                 text_or_none(query->user_code));
+	const struct keys *kept = kept_find(&key);
+
+	if (kept && keys_copy(kept, keys))
+		return 0;
+	if (sort_out(keys, p, query, wanted, err) < 0)
+		return -1;
+	keep(&key, keys);
+	return 0;
 }
 
 // "[too short to sample: cc1]": what ran in it is unknown, which program it was is not.

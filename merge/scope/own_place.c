@@ -3,20 +3,59 @@
 
 #include "base/origin.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/scope/kept.h"
 
 #include <stdlib.h>
+
+#define ASKED       1
+#define FOREIGN     2
+#define INTERPRETER 4
+
+static uint8_t look_at(const struct profile *p, const struct location *location,
+                       const struct place *place)
+{
+	const struct module *module = profile_module(p, location->module);
+	const char *path = module ? module->path : NULL;
+	bool foreign = origin_is_foreign(path, profile_string(p, place->file));
+
+	return ASKED | (foreign ? FOREIGN : 0) |
+	       (path && origin_is_interpreter(path) ? INTERPRETER : 0);
+}
+
+static uint8_t origin_of(const struct profile *p, const struct location *location,
+                         const struct place *place)
+{
+	const struct locations *l = profile_locations(p);
+	uint8_t *origins = kept_origins(p);
+
+	if (!origins || place < l->places || place >= l->places + l->place_count)
+		return look_at(p, location, place);
+	uint8_t *known = &origins[place - l->places];
+	if (!*known)
+		*known = look_at(p, location, place);
+	return *known;
+}
+
+bool place_is_foreign(const struct profile *p, const struct location *location,
+                      const struct place *place)
+{
+	return origin_of(p, location, place) & FOREIGN;
+}
+
+bool place_is_interpreters(const struct profile *p, const struct location *location,
+                           const struct place *place)
+{
+	return origin_of(p, location, place) & INTERPRETER;
+}
 
 const struct place *own_place_at(const struct profile *p, const struct location *location)
 {
 	const struct place *places = profile_places(p, location);
-	const struct module *module = profile_module(p, location->module);
 
-	for (uint32_t i = 0; location->kind != FRAME_OP && i < location->place_count; i++) {
-		const char *file = profile_string(p, places[i].file);
-		if (places[i].line && file &&
-		    !origin_is_foreign(module ? module->path : NULL, file))
+	for (uint32_t i = 0; location->kind != FRAME_OP && i < location->place_count; i++)
+		if (places[i].line && profile_string(p, places[i].file) &&
+		    !place_is_foreign(p, location, &places[i]))
 			return &places[i];
-	}
 	return NULL;
 }
 

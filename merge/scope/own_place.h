@@ -6,6 +6,13 @@
 
 #include "merge/profile/profile_parts.h"
 
+/* Whether PLACE of LOCATION is of others' code (base/origin.h), and whether its module is an
+   interpreter. A report asks each of them of a place once (merge/scope/kept.h). */
+bool place_is_foreign(const struct profile *p, const struct location *location,
+                      const struct place *place);
+bool place_is_interpreters(const struct profile *p, const struct location *location,
+                           const struct place *place);
+
 /* The innermost of LOCATION's places that is the user's own, with its line; NULL if none is. */
 const struct place *own_place_at(const struct profile *p, const struct location *location);
 

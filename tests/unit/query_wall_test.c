@@ -5,6 +5,7 @@
 #include "base/record.h"
 #include "base/sampled.h"
 #include "merge/query/query_waits.h"
+#include "merge/scope/kept.h"
 #include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
@@ -203,4 +204,73 @@ Test(query_wall, the_range_of_a_wait_has_the_planted_truth)
 		fixture_fini(&f);
 	}
 	fixture_init(&f, NULL);
+}
+
+// What a report may ask for several times, as texts.
+static void ask_all(char *text, size_t size)
+{
+	const struct query by_function = { .by = BY_FUNCTION, .user_code = QUERY_OWN_CODE };
+	cleanup(wait_rows) struct wait_rows *waits = query_waits(f.profile, 0, 0, NULL);
+	cleanup(rows) struct rows *rows = query_run(f.profile, &by_function, NULL);
+	static struct parallel parallel;
+	struct wall_account account;
+
+	cr_assert(waits && rows);
+	cr_assert(query_wall_account(f.profile, &by_function, &account, NULL) == 0);
+	query_parallel(f.profile, 0, 0, &parallel);
+	int used = snprintf(text, size, "%zu waits, %llu of %llu wall, %d, %llu alone in %s\n",
+	                    waits->count, (unsigned long long)waits->wall_ns,
+	                    (unsigned long long)account.all_ns, account.ranks,
+	                    (unsigned long long)parallel.alone_ns,
+	                    parallel.alone.function ? parallel.alone.function : "(none)");
+	for (size_t i = 0; i < rows->count; i++)
+		used += snprintf(text + used, size - (size_t)used, "%s %llu %llu\n",
+		                 rows->rows[i].name, (unsigned long long)rows->rows[i].self,
+		                 (unsigned long long)rows->rows[i].total);
+	// Answers are the caller's: what he does to them is not in the next one.
+	waits->wall_ns = waits->count = 0;
+	parallel.alone_ns = account.all_ns = 0;
+}
+
+Test(query_wall, a_question_has_the_same_answer_the_second_time_within_a_report)
+{
+	char before[4096], within[4096];
+
+	wait_twice(true, false);
+	ask_all(before, sizeof(before));
+	cr_expect(strstr(before, "work") != NULL);
+	kept_begin(f.profile);
+	for (int i = 0; i < 3; i++) {
+		ask_all(within, sizeof(within));
+		cr_expect(eq(str, within, before));
+	}
+	kept_end();
+	ask_all(within, sizeof(within));
+	cr_expect(eq(str, within, before));
+	fixture_fini(&f);
+	fixture_init(&f, NULL);
+}
+
+Test(query_wall, nothing_is_kept_of_another_profile_or_beyond_the_report)
+{
+	int other;
+	const struct profile *others = (const struct profile *)&other;
+
+	cr_expect(!kept_key(f.profile, "a").works);
+	kept_begin(f.profile);
+	kept_begin(others); // a report within a report
+	struct kept_key key = kept_key(f.profile, "a %d", 1);
+	cr_expect(key.works);
+	cr_expect(!kept_key(others, "a %d", 1).works);
+	char *value = strdup("one");
+	cr_assert(kept_add(&key, value, free));
+	kept_end();
+	cr_expect(eq(ptr, kept_find(&key), value));
+	const struct kept_key next = kept_key(f.profile, "a %d", 2);
+	cr_expect(eq(ptr, kept_find(&next), NULL));
+	const struct kept_key too_long = kept_key(f.profile, "%0300d", 1);
+	cr_expect(!too_long.works);
+	kept_end();
+	cr_expect(!kept_key(f.profile, "a").works);
+	cr_expect(eq(ptr, kept_find(&key), NULL));
 }
