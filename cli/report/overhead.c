@@ -143,9 +143,12 @@ void overhead_say(struct section *s)
 	}
 	if (run->hooks_waits_ns) {
 		// A hook looks at the lock, for which it waits where the program would have.
-		add(&w, ", up to ");
+		bool known = run->hooks_waits_most_ns > run->hooks_waits_ns;
+		add(&w, known ? ", about " : ", up to ");
 		add_sampled(profile, &w, run->hooks_waits_ns);
 		add(&w, " in hooks of locks and other waits");
+		if (known)
+			add(&w, " (at most %s)", format_duration(run->hooks_waits_most_ns).text);
 	}
 	if (run->hooks_cupti_ns)
 		add_cupti(profile, &w);

@@ -55,6 +55,9 @@ struct run {
 	uint64_t hooks_ns[OP_PROVIDERS];        /* hooks_ops_ns by provider; [0]: of none */
 	uint64_t hooks_cupti_ns;                /* and in CUPTI, with its threads and ours */
 	uint64_t hooks_waits_ns;                /* and by hooks of locks and other waits */
+	/* The same as samples show it: with delays of the locks' own, which meet who looks first.
+	 */
+	uint64_t hooks_waits_most_ns;
 	uint64_t setup_ns;       /* and at starts, forks and ends of processes, in the agent */
 	uint64_t kernel_ns;      /* and in the kernel, by merge/record/prices.h; 0: not known */
 	uint64_t peak_rss_bytes; /* largest of any process of the target */

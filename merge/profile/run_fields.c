@@ -49,6 +49,7 @@ const struct run_field run_fields[] = {
 #include "base/providers.def"
 	FIELD(RUN_U64, hooks_cupti_ns),
 	FIELD(RUN_U64, hooks_waits_ns),
+	FIELD(RUN_U64, hooks_waits_most_ns),
 	FIELD(RUN_U64, setup_ns),
 	FIELD(RUN_U64, kernel_ns),
 	FIELD(RUN_U64, peak_rss_bytes),

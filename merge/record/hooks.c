@@ -113,6 +113,23 @@ size_t hooks_depth(struct hooks *h, const struct modules *modules, uint32_t agen
 	return depth;
 }
 
+// Whether ADDRESS is in a function that only looks at a lock and goes on to libc's: by its name,
+// which is that of libc's. What it does where somebody waits is in functions of other names.
+static bool is_entry(struct hooks *h, const struct module *agent, uint64_t address)
+{
+	struct hook_callee *known = &h->entries[(address ^ address >> 7) % HOOKS_CALLEES];
+	char name[64] = "";
+
+	if (known->module == agent->id && known->address == address)
+		return known->serves;
+	elf_function_name(agent, address, name, sizeof(name));
+	bool other = strstr(name, "_slowly") || strstr(name, "_watched");
+	bool is = !other && (strncmp(name, "pthread_mutex_", strlen("pthread_mutex_")) == 0 ||
+	                     strncmp(name, "pthread_rwlock_", strlen("pthread_rwlock_")) == 0);
+	*known = (struct hook_callee){ address, agent->id, is };
+	return is;
+}
+
 void hooks_add(struct hooks *h, const struct module *agent, const struct frame *frames,
                size_t count, uint64_t ns)
 {
@@ -127,6 +144,9 @@ void hooks_add(struct hooks *h, const struct module *agent, const struct frame *
 	if (!h->section_count && agent && is_allocator(agent, &frames[count - 1]))
 		owner = OP_MALLOC;
 	h->ns[owner] += ns;
+	if (owner == OP_WAITS && agent && count == 1 &&
+	    is_entry(h, agent, frame_lookup_address(frames[0])))
+		h->stalls_ns += ns;
 }
 
 uint64_t hooks_ops_ns(const struct hooks *h)

@@ -37,11 +37,15 @@ struct hook_callee {
 /* Zeroed at first. */
 struct hooks {
 	uint64_t ns[OP_PROVIDERS_ALL + 1]; /* [0]: of no provider; [HOOKS_SETUP] */
-	uint64_t cupti_ns;                 /* in CUPTI, and by the threads that are there for it */
-	bool read;                         /* the agent's file has been */
+	/* Of OP_WAITS, in functions that stand in front of libc's and leave by a jump: mostly the
+	   delay of the lock's word, which the program would have met within libc. */
+	uint64_t stalls_ns;
+	uint64_t cupti_ns; /* in CUPTI, and by the threads that are there for it */
+	bool read;         /* the agent's file has been */
 	size_t section_count;
 	struct hook_section sections[HOOKS_SECTIONS_MAX];
 	struct hook_callee callees[HOOKS_CALLEES];
+	struct hook_callee entries[HOOKS_CALLEES]; /* SERVES: it is such a function's */
 };
 
 /*

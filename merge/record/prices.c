@@ -9,6 +9,7 @@
 #include "sampler/event/source.h"
 #include "tracer/reader/session.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -23,21 +24,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SPIN_NS    (12 * NS_PER_MS)
-#define GAP_NS_MIN UINT64_C(700) // longer than reading the clock takes
-#define THREADS    8
-#define ROUNDS     8
-#define SPAWNS     6
-#define SWITCHES   400
-#define LEAST_OF   4
-#define TIMEOUT_MS 2000
+#define SPIN_NS     (12 * NS_PER_MS)
+#define GAP_NS_MIN  UINT64_C(700) // longer than reading the clock takes
+#define THREADS     8
+#define ROUNDS      8
+#define SPAWNS      6
+#define SWITCHES    400
+#define LEAST_OF    4
+#define TIMEOUT_MS  2000
 
-#define KEPT       16    // prices, of different options
-#define KEPT_S     86400 // for so long,
-#define BUSY_S     600   // and so long where other work had the CPUs in between
+#define LOCKS       20000
+#define LOCK_ROUNDS 12
 
-#define FORKS      8
-#define EXECS      4
+#define KEPT        16    // prices, of different options
+#define KEPT_S      86400 // for so long,
+#define BUSY_S      600   // and so long where other work had the CPUs in between
+
+#define FORKS       8
+#define EXECS       4
 
 // What is run, and the same with so many more forks and execs.
 #define TRUE_PROGRAM "/bin/true"
@@ -80,6 +84,49 @@ static uint64_t lost_while_spinning(void)
 	}
 	uint64_t taken = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 	return taken > spun ? taken - spun : 0;
+}
+
+static uint64_t rise(uint64_t ours, uint64_t bare)
+{
+	return bare && ours > bare ? ours - bare : 0;
+}
+
+typedef int lock_function(pthread_mutex_t *m);
+
+// In ns, of 1,000 times.
+static uint64_t cost_of_locks(lock_function *lock, lock_function *unlock)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	uint64_t best = UINT64_MAX;
+
+	for (int round = 0; round < LOCK_ROUNDS; round++) {
+		uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		for (int i = 0; i < LOCKS; i++) {
+			lock(&mutex);
+			unlock(&mutex);
+		}
+		uint64_t taken = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
+		best = taken < best ? taken : best;
+	}
+	return best / (LOCKS / 1000);
+}
+
+// In the child: the agent's functions, in an agent that is not asked to record anything.
+static void measure_locks(const struct prices_request *request, struct prices *prices)
+{
+	void *agent = request->locks && request->agent
+	                      ? dlopen(request->agent, RTLD_NOW | RTLD_LOCAL)
+	                      : NULL;
+	lock_function *lock = agent ? (lock_function *)dlsym(agent, "pthread_mutex_lock") : NULL;
+	lock_function *unlock =
+		agent ? (lock_function *)dlsym(agent, "pthread_mutex_unlock") : NULL;
+
+	if (!lock || !unlock)
+		return;
+	uint64_t bare = cost_of_locks(pthread_mutex_lock, pthread_mutex_unlock);
+	uint64_t ours = cost_of_locks(lock, unlock);
+	prices->ns[PRICE_BARE_LOCKS] = bare;
+	prices->ns[PRICE_LOCKS] = rise(ours, bare);
 }
 
 static void *return_at_once(void *context)
@@ -197,11 +244,6 @@ static uint64_t least(uint64_t (*measure)(void), int tries)
 	return best;
 }
 
-static uint64_t rise(uint64_t ours, uint64_t bare)
-{
-	return bare && ours > bare ? ours - bare : 0;
-}
-
 // All but samples.
 static void measure(const struct prices_request *request, struct costs *costs)
 {
@@ -256,6 +298,7 @@ static struct prices measure_both(const struct prices_request *request)
 	struct prices prices = { 0 };
 
 	measure(request, &bare);
+	measure_locks(request, &prices);
 	if (!measure_without_stacks(request, &plain) ||
 	    !open_on_self(request, request->kernel, request->off_cpu) ||
 	    (request->session && session_export(request->session, NULL) < 0))
@@ -311,7 +354,7 @@ static uint64_t key_of(const struct prices_request *request)
 	uint64_t how = (uint64_t)request->kernel | (uint64_t)request->off_cpu << 1 |
 	               (uint64_t)request->threads << 2 | (uint64_t)request->switches << 3 |
 	               (uint64_t)request->processes << 4 |
-	               (uint64_t)(request->session != NULL) << 5 |
+	               (uint64_t)(request->session != NULL) << 5 | (uint64_t)request->locks << 6 |
 	               (uint64_t)request->stack_bytes << 8;
 
 	if (!file || !fgets(boot, sizeof(boot), file) || stat("/proc/self/exe", &st) < 0)

@@ -19,12 +19,14 @@ struct session;
 
 enum price {
 	PRICE_SAMPLE,
-	PRICE_THREAD, /* that begins and ends */
-	PRICE_SWITCH, /* of a thread that leaves its CPU and comes back */
-	PRICE_STACK,  /* the same with a sample of its stack */
-	PRICE_SPAWN,  /* a process that executes a program, as of posix_spawn() */
-	PRICE_FORK,   /* a process that does not */
-	PRICE_EXEC,   /* a program that takes the place of another */
+	PRICE_THREAD,     /* that begins and ends */
+	PRICE_SWITCH,     /* of a thread that leaves its CPU and comes back */
+	PRICE_STACK,      /* the same with a sample of its stack */
+	PRICE_SPAWN,      /* a process that executes a program, as of posix_spawn() */
+	PRICE_FORK,       /* a process that does not */
+	PRICE_EXEC,       /* a program that takes the place of another */
+	PRICE_LOCKS,      /* 1,000 times to lock and unlock a mutex that is free, in the agent */
+	PRICE_BARE_LOCKS, /* the same in libc: what it takes without the agent */
 	PRICE_COUNT
 };
 
@@ -33,8 +35,9 @@ struct prices_request {
 	bool off_cpu;
 	uint32_t frequency_hz;
 	uint32_t stack_bytes;
-	bool threads, switches, processes; /* what there has been enough of to be worth it */
-	const struct session *session;     /* NULL: there is no agent */
+	bool threads, switches, processes, locks; /* what there has been enough of to be worth it */
+	const struct session *session;            /* NULL: there is no agent */
+	const char *agent;                        /* its library; NULL: none */
 	const char *kept; /* a file that keeps prices from run to run; NULL: none does */
 };
 

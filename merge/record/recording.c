@@ -507,7 +507,7 @@ static void take_sampler_facts(struct recording *r)
 	run->hooks_ops_ns = hooks_ops_ns(&r->recorder.hooks);
 	run->hooks_cupti_ns = r->recorder.hooks.cupti_ns;
 	run->hooks_memory_ns = r->recorder.hooks.ns[OP_MALLOC];
-	run->hooks_waits_ns = r->recorder.hooks.ns[OP_WAITS];
+	run->hooks_waits_ns = run->hooks_waits_most_ns = r->recorder.hooks.ns[OP_WAITS];
 	run->setup_ns = r->recorder.hooks.ns[HOOKS_SETUP];
 	memcpy(run->hooks_ns, r->recorder.hooks.ns, sizeof(run->hooks_ns));
 	run->unseen_processes = status->unseen_processes;
@@ -720,7 +720,9 @@ static void tell_prices(struct recording *r)
 		.threads = threads * PRICE_NS_MAX > worth_ns,
 		.switches = (r->switches + stacks) * SWITCH_NS_MAX > worth_ns,
 		.processes = (forks + seen->execs) * PRICE_NS_MAX > worth_ns,
+		.locks = seen->hooks.stalls_ns > worth_ns,
 		.session = r->session,
+		.agent = r->session ? r->agent : NULL,
 		.kept = r->options.prices,
 	};
 
@@ -740,6 +742,14 @@ static void tell_prices(struct recording *r)
 	                 threads * price[PRICE_THREAD] + switches * price[PRICE_SWITCH];
 	if (price[PRICE_STACK] > price[PRICE_SWITCH])
 		run->kernel_ns += stacks * (price[PRICE_STACK] - price[PRICE_SWITCH]);
+	// A lock's word that has just been written delays who reads it first, which is the hook. Of
+	// the time between the hook and libc's own function only the price of such a pair is the
+	// hook's.
+	uint64_t pair = price[PRICE_LOCKS] + price[PRICE_BARE_LOCKS];
+	if (price[PRICE_LOCKS])
+		run->hooks_waits_ns -= seen->hooks.stalls_ns -
+		                       (uint64_t)((double)seen->hooks.stalls_ns *
+		                                  (double)price[PRICE_LOCKS] / (double)pair);
 	// Samples put all that a short process did before its first one where that was taken.
 	if (price[PRICE_SPAWN])
 		run->setup_ns = spawns * price[PRICE_SPAWN] + (forks - spawns) * price[PRICE_FORK] +

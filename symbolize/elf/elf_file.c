@@ -277,6 +277,11 @@ void elf_file_keep_in(struct elf_file *elf, const char *directory)
 	elf->kept = directory;
 }
 
+bool elf_file_is_kept(const struct elf_file *elf)
+{
+	return elf->kept != NULL;
+}
+
 // What IN becomes: SIZE bytes of an earlier run's, in MAP, or memory of their own.
 static const uint8_t *inflate(struct elf_file *elf, const struct elf_section *section,
                               enum compression how, struct bytes in, uint64_t size,

@@ -53,6 +53,7 @@ const struct elf_section *elf_file_find(const struct elf_file *elf, const char *
 /* What is decompressed or derived from now on is kept in DIRECTORY from run to run, see
    section_cache.h. It must outlive ELF; NULL: nothing is. */
 void elf_file_keep_in(struct elf_file *elf, const char *directory);
+bool elf_file_is_kept(const struct elf_file *elf); /* in some directory */
 
 /*
  * What the section holds, decompressed once if need be. Empty if there is no

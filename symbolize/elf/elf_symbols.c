@@ -7,7 +7,8 @@
 #include <gelf.h>
 #include <limits.h>
 
-#define NESTED_MAX 8
+#define NESTED_MAX  8
+#define ORDER_WORTH 64 // addresses, for which alone a table is sorted
 
 struct elf_symbol {
 	uint64_t start, size;
@@ -229,7 +230,8 @@ static bool read_in_order(struct search *s, const struct elf_section *section)
 {
 	struct symbol_order order = { 0 };
 
-	if (!s->data)
+	// To sort a table takes four times as long as to look for one address in it.
+	if (!s->data && (elf_file_is_kept(s->elf) || s->count >= ORDER_WORTH))
 		order = symbol_order_of(s->elf, section);
 	if (!order.numbers)
 		return false;

@@ -85,6 +85,16 @@ class Overhead(unittest.TestCase):
                     self.assertLess(measured / FACTOR, stated, runs)
                     self.assertLess(stated, measured * FACTOR, runs)
 
+    def test_the_delay_of_a_lock_is_not_its_hooks(self):
+        """Whoever reads first what a mutex has just been written to waits for it, in libc or in the hook."""
+        with tempfile.TemporaryDirectory() as folder:
+            runs = [measured_and_stated(folder, [COST, "uncontended", "80000000"]) for _ in range(ROUNDS)]
+        if None in runs:
+            self.skipTest("no perf events")
+        measured, stated = (statistics.median(column) for column in zip(*runs))
+        print(f"uncontended: measured {measured:.3f} s, stated {stated:.3f} s")
+        self.assertLess(stated, max(measured, LEAST_S) * FACTOR, runs)
+
     def test_hooks_of_allocations_inflate_nobody(self):
         with tempfile.TemporaryDirectory() as folder:
             runs = [(bare(), *profiled(folder)) for _ in range(ROUNDS)]

@@ -76,6 +76,7 @@ Test(symbol_order, the_innermost_function_is_found_without_reading_the_table)
 	size_t covered = 0;
 
 	cr_assert(elf && symbol_order_of(elf, elf_file_find(elf, ".symtab")).numbers);
+	elf_file_keep_in(elf, sections);
 	for (int i = 0; i < 2000; i++) {
 		uint64_t address = many_random(&state) % MANY_SPAN;
 		const Elf64_Sym *expected = innermost(address);
