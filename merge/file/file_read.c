@@ -16,15 +16,21 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct run_field *find_field(const char *key)
+static const struct run_field *find_field(struct file_reader *r, const char *key)
 {
-	for (size_t i = 0; i < run_field_count; i++)
-		if (strcmp(run_fields[i].key, key) == 0)
-			return &run_fields[i];
+	for (size_t i = 0; i < run_field_count; i++) {
+		// The one behind the last one, mostly: they are written in this order.
+		size_t at = (r->next_field + i) % run_field_count;
+		if (strcmp(run_fields[at].key, key) != 0)
+			continue;
+		r->next_field = at + 1;
+		return &run_fields[at];
+	}
 	return NULL;
 }
 
-static bool take_fact(struct profile *p, const char *key, int64_t value)
+// What is no field of struct run. A key that we do not know is of no use to us, and no damage.
+static void take_fact(struct profile *p, const char *key, int64_t value)
 {
 	const struct {
 		const char *key;
@@ -42,22 +48,22 @@ static bool take_fact(struct profile *p, const char *key, int64_t value)
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		if (strcmp(facts[i].key, key) == 0)
 			*facts[i].to = (uint64_t)value;
-	const struct run_field *field = find_field(key);
-	return !field || field->type == RUN_TEXT || run_set(&p->run, field, value);
 }
 
-static bool take_number(struct file_reader *r, const char *key, int64_t value)
+static void take_number(struct file_reader *r, const char *key, int64_t value)
 {
-	return take_op_fact(r, key, value) || take_counter_fact(r, key, value) ||
-	       take_series_fact(r, key, value) || take_gpu_fact(r, key, value) ||
-	       take_memory_fact(r, key, value) || take_python_fact(r, key, value) ||
-	       take_await_fact(r, key, value) || take_gpu_line_fact(r, key, value) ||
-	       take_repeat_fact(r, key, value) || take_slice_fact(r, key, value) ||
-	       take_instruction_fact(r, key, value) || take_rank_fact(r, key, value) ||
-	       take_wall_fact(r, key, value) || take_fact(r->profile, key, value);
+	bool taken = take_op_fact(r, key, value) || take_counter_fact(r, key, value) ||
+	             take_series_fact(r, key, value) || take_gpu_fact(r, key, value) ||
+	             take_memory_fact(r, key, value) || take_python_fact(r, key, value) ||
+	             take_await_fact(r, key, value) || take_gpu_line_fact(r, key, value) ||
+	             take_repeat_fact(r, key, value) || take_slice_fact(r, key, value) ||
+	             take_instruction_fact(r, key, value) || take_rank_fact(r, key, value) ||
+	             take_wall_fact(r, key, value);
+
+	if (!taken)
+		take_fact(r->profile, key, value);
 }
 
-// A key that we do not know is of no use to us, and no damage.
 // Profiles of before commands were masked as they are recorded.
 static bool mask_command(struct profile *p)
 {
@@ -71,14 +77,16 @@ static int take_run_row(struct file_reader *r)
 {
 	struct profile *p = r->profile;
 	const char *key = file_reader_text(r, 0);
-	const struct run_field *field = key ? find_field(key) : NULL;
+	const struct run_field *field = key ? find_field(r, key) : NULL;
 	bool ok = true;
 
 	if (!key)
 		return file_reader_damaged(r, "the run has a fact without a name");
 	if (field && field->type == RUN_TEXT)
 		*run_text(&p->run, field) = strings_get(p->strings, file_reader_string(r, 1, &ok));
-	else if (!take_number(r, key, file_reader_int(r, 1)))
+	else if (!field)
+		take_number(r, key, file_reader_int(r, 1));
+	else if (!run_set(&p->run, field, file_reader_int(r, 1)))
 		return file_reader_damaged(r, "a fact of the run cannot be");
 	if (ok && field && run_text(&p->run, field) == &p->run.command && p->run.command)
 		ok = mask_command(p);

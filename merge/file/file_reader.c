@@ -293,6 +293,14 @@ static int take_chunk(struct file_reader *r, struct columns *c, uint64_t *total,
 	*total += rows;
 	if (!ok || !rows || !blob || *total > FILE_ROWS_MAX)
 		return file_reader_damaged(r, "a block has a wrong size");
+	// Room for what there is: most blocks have a few rows of the many that they may have.
+	if (rows > c->room) {
+		uint32_t width = c->width;
+		uint64_t deltas = c->deltas;
+		columns_fini(c);
+		if (!columns_init(c, width, deltas, rows))
+			return file_reader_no_memory(r);
+	}
 	if (!columns_unpack(c, rows, blob, size))
 		return file_reader_damaged(r, "a block cannot be unpacked");
 	for (uint32_t row = 0; row < rows; row++)
@@ -304,12 +312,10 @@ static int take_chunk(struct file_reader *r, struct columns *c, uint64_t *total,
 int file_reader_chunks(struct file_reader *r, const char *table, uint32_t width, uint64_t deltas,
                        int (*take)(struct file_reader *, struct columns *, uint32_t))
 {
-	cleanup(columns) struct columns c = { 0 };
+	cleanup(columns) struct columns c = { .width = width, .deltas = deltas };
 	uint64_t total = 0;
 	int more;
 
-	if (!columns_init(&c, width, deltas, COLUMNS_ROWS))
-		return file_reader_no_memory(r);
 	if (file_reader_begin(r, table) < 0)
 		return -1;
 	while ((more = file_reader_next(r, 3)) > 0)

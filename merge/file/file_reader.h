@@ -31,6 +31,7 @@ struct file_reader {
 	sqlite3_stmt *select;
 	int64_t steps_left; /* of SQLite's machine, in thousands */
 	uint32_t checksum;
+	size_t next_field; /* of the run, that most likely is next */
 	uint64_t places_used;
 	struct file_cells cells;
 	uint64_t ops;                        /* names of ops that there must be */
