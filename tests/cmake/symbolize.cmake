@@ -25,6 +25,9 @@ foreach(target cubin elf_notes function_start jit_map jitdump kallsyms kallsyms_
         loop names_cache symbol_order symbolizer)
   fuzz(${target} LIBS symbolize)
 endforeach()
+fixture(input_file SOURCES fuzz/input_file.c)
+target_link_libraries(kallsyms_cache_fuzz PRIVATE input_file)
+target_link_libraries(names_cache_fuzz PRIVATE input_file)
 
 # What our symbolizer says of a file, for the comparison with addr2line and llvm-symbolizer; and
 # what it does with damaged ones, of all the kinds that the comparison makes.
