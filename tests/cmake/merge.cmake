@@ -80,7 +80,15 @@ target_link_options(profile_memory_test PRIVATE
   -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=reallocarray)
 
 fuzz(callgrind LIBS merge)
-fuzz(profile_read LIBS merge PkgConfig::SQLITE PkgConfig::ZLIB)
+fixture(profile_base SOURCES fuzz/profile_base.c LIBS merge)
+fuzz(profile_file LIBS profile_base merge PkgConfig::SQLITE)
+fixture(sqlite_rows SOURCES fuzz/sqlite_rows.c LIBS merge PkgConfig::SQLITE)
+fuzz(profile_read LIBS profile_base sqlite_rows merge PkgConfig::SQLITE PkgConfig::ZLIB)
+foreach(function open_v2 close exec db_config limit progress_handler deserialize errcode errmsg
+        prepare_v2 finalize bind_text step column_count column_type column_blob column_bytes
+        column_text column_int64 column_double)
+  target_link_options(profile_read_fuzz PRIVATE -Wl,--wrap=sqlite3_${function})
+endforeach()
 
 # What a profile grows to in hours: replay HOURS prints it.
 unit(replay SOURCES support/replay.c LIBS merge)
