@@ -424,6 +424,7 @@ static struct profile *read_by(const char *path, int (*read)(struct file_reader 
 	struct file_reader r = { .path = path, .profile = p, .err = err };
 	int result = file_reader_open(&r, bytes, size) < 0 ? -1 : read(&r);
 	sqlite3_finalize(r.select);
+	sqlite3_finalize(r.is_table);
 	sqlite3_close(r.db);
 	p->foreign = is_foreign(p, owner);
 	return result == 0 ? steal(p) : NULL;

@@ -146,30 +146,26 @@ static int open_database(struct file_reader *r, unsigned char *bytes, size_t siz
 	return 0;
 }
 
-// True if SQL, about which there is a TEXT, finds a row; -1 on error.
-static int finds(struct file_reader *r, const char *sql, const char *text)
+// True if STATEMENT finds a row; -1 on error.
+static int finds(struct file_reader *r, sqlite3_stmt *statement)
 {
-	sqlite3_stmt *statement = NULL;
-
-	if (sqlite3_prepare_v2(r->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		return failed(r);
-	if (text)
-		sqlite3_bind_text(statement, 1, text, -1, SQLITE_STATIC);
 	int step = sqlite3_step(statement);
-	int result = step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : failed(r);
-	sqlite3_finalize(statement);
-	return result;
+
+	return step == SQLITE_ROW ? 1 : step == SQLITE_DONE ? 0 : failed(r);
 }
 
 // A virtual table is code of SQLite's modules that runs on what is in the file. What a row of the
 // schema says of itself need not be what its text makes, so the text decides.
 static int check_schema(struct file_reader *r)
 {
-	int other = finds(r,
-	                  "SELECT 1 FROM sqlite_schema WHERE sql NOT GLOB 'CREATE TABLE *'"
-	                  " AND sql NOT GLOB 'CREATE VIEW *'",
-	                  NULL);
+	static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE sql NOT GLOB 'CREATE TABLE *'"
+				  " AND sql NOT GLOB 'CREATE VIEW *'";
+	sqlite3_stmt *statement = NULL;
 
+	if (sqlite3_prepare_v2(r->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return failed(r);
+	int other = finds(r, statement);
+	sqlite3_finalize(statement);
 	if (other > 0)
 		return file_reader_damaged(r, "it holds something else than tables");
 	return other;
@@ -189,11 +185,14 @@ int file_reader_open(struct file_reader *r, unsigned char *bytes, size_t size)
 // A view in the place of a table could compute for ever, or anything.
 static int check_is_table(struct file_reader *r, const char *name)
 {
-	int found = finds(r,
-	                  "SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?1"
-	                  " AND rootpage > 0 AND sql GLOB 'CREATE TABLE '||?1||'(*'",
-	                  name);
+	static const char sql[] = "SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?1"
+				  " AND rootpage > 0 AND sql GLOB 'CREATE TABLE '||?1||'(*'";
 
+	if (!r->is_table && sqlite3_prepare_v2(r->db, sql, -1, &r->is_table, NULL) != SQLITE_OK)
+		return failed(r);
+	sqlite3_bind_text(r->is_table, 1, name, -1, SQLITE_STATIC);
+	int found = finds(r, r->is_table);
+	sqlite3_reset(r->is_table);
 	if (!found)
 		return file_reader_damaged(r, "a table is missing");
 	return found < 0 ? -1 : 0;

@@ -29,7 +29,8 @@ struct file_reader {
 	struct profile *profile;
 	sqlite3 *db;
 	sqlite3_stmt *select;
-	int64_t steps_left; /* of SQLite's machine, in thousands */
+	sqlite3_stmt *is_table; /* asks whether there is one of a name */
+	int64_t steps_left;     /* of SQLite's machine, in thousands */
 	uint32_t checksum;
 	size_t next_field; /* of the run, that most likely is next */
 	uint64_t places_used;

@@ -85,7 +85,7 @@ fuzz(profile_file LIBS profile_base merge PkgConfig::SQLITE)
 fixture(sqlite_rows SOURCES fuzz/sqlite_rows.c LIBS merge PkgConfig::SQLITE)
 fuzz(profile_read LIBS profile_base sqlite_rows merge PkgConfig::SQLITE PkgConfig::ZLIB)
 foreach(function open_v2 close exec db_config limit progress_handler deserialize errcode errmsg
-        prepare_v2 finalize bind_text step column_count column_type column_blob column_bytes
+        prepare_v2 finalize bind_text reset step column_count column_type column_blob column_bytes
         column_text column_int64 column_double)
   target_link_options(profile_read_fuzz PRIVATE -Wl,--wrap=sqlite3_${function})
 endforeach()

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whole files of profiles, read by SQLite: profile_read() refuses them with a reason or they
- * answer.
+ * Whole files of profiles, read by SQLite: profile_read() refuses them with a reason or takes them.
  *
- * An input is a file, or what differs from a sound one: which one, and pieces of a u24 of where, a
- * length and so many bytes. Nothing that changes a value gets past the checksum: profile_read has
- * the values. A file gets the schema of today, so that stored ones are read at all.
+ * An input is a file, or what differs from a sound one: pieces of a u24 of where, a length and so
+ * many bytes. Nothing that changes a value gets past the checksum: profile_read has the values, and
+ * all tables. A file gets the schema of today, so that stored ones are read at all.
  */
 #include "tests/fuzz/profile_base.h"
 
@@ -22,18 +21,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define BASE_BYTES 262144
-#define SCHEMA_AT  60 // where SQLite has the number that is the schema: big-endian
+#define FILE_ROOM 262144
+#define SCHEMA_AT 60 // where SQLite has the number that is the schema: big-endian
 
-static struct base {
-	uint8_t bytes[BASE_BYTES];
-	size_t size;
-} bases[BASES];
-
-static uint8_t file[BASE_BYTES];
+static uint8_t sound[FILE_ROOM], file[FILE_ROOM];
+static size_t sound_size;
 
 // False if it is refused.
-static bool read_and_ask(size_t size)
+static bool read_file(size_t size)
 {
 	// One file for all inputs: making one takes longer than reading it.
 	static int fd = -1;
@@ -46,51 +41,44 @@ static bool read_and_ask(size_t size)
 		abort();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	cleanup(profile) struct profile *p = profile_read(path, &err);
-	if (p)
-		profile_base_ask(p);
-	else if (!*err.text)
+	if (!p && !*err.text)
 		abort(); // it must say why
 	return p != NULL;
 }
 
-// A sound one must be read: or else nothing is ever tried.
-static void make_bases(void)
+// It must be read: or else nothing is ever tried.
+static void make_sound(void)
 {
 	char path[] = "/tmp/profile_file_fuzz.XXXXXX";
 
 	close(mkstemp(path));
-	for (int kind = 0; kind < BASES; kind++) {
-		struct base *base = &bases[kind];
-		profile_base_write(path, (enum profile_base)kind);
-		cleanup_fclose FILE *written = fopen(path, "rb");
-		base->size = written ? fread(base->bytes, 1, BASE_BYTES, written) : 0;
-		memcpy(file, base->bytes, base->size);
-		if (base->size == BASE_BYTES || !read_and_ask(base->size))
-			abort();
-	}
+	profile_base_write(path, BASE_PLAIN);
+	cleanup_fclose FILE *written = fopen(path, "rb");
 	unlink(path);
+	sound_size = written ? fread(sound, 1, sizeof(sound), written) : 0;
+	memcpy(file, sound, sound_size);
+	if (sound_size == sizeof(sound) || !read_file(sound_size))
+		abort();
 }
 
-static size_t change_base(const uint8_t *data, size_t size)
+static size_t change_sound(const uint8_t *data, size_t size)
 {
-	const struct base *base = &bases[size ? data[0] % BASES : 0];
-	const uint8_t *at = data + 1, *end = data + size;
+	const uint8_t *at = data, *end = data + size;
 
-	memcpy(file, base->bytes, base->size);
-	while (size && end - at > 4) {
-		size_t where = at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16;
+	memcpy(file, sound, sound_size);
+	while (end - at > 4) {
+		size_t where = (at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16) % sound_size;
 		size_t length = at[3] < end - at - 4 ? at[3] : (size_t)(end - at - 4);
-		where %= base->size;
-		length = length < base->size - where ? length : base->size - where;
+		length = length < sound_size - where ? length : sound_size - where;
 		memcpy(file + where, at + 4, length);
 		at += 4 + length;
 	}
-	return base->size;
+	return sound_size;
 }
 
 static size_t take_file(const uint8_t *data, size_t size)
 {
-	size = size < BASE_BYTES ? size : BASE_BYTES;
+	size = size < FILE_ROOM ? size : FILE_ROOM;
 	memcpy(file, data, size);
 	for (size_t i = 0; i < 4 && SCHEMA_AT + i < size; i++)
 		file[SCHEMA_AT + i] = (uint8_t)(FILE_SCHEMA >> (24 - 8 * i));
@@ -99,9 +87,9 @@ static size_t take_file(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (!bases[0].size)
-		make_bases();
+	if (!sound_size)
+		make_sound();
 	bool whole = size >= 16 && memcmp(data, "SQLite format 3", 16) == 0;
-	read_and_ask(whole ? take_file(data, size) : change_base(data, size));
+	read_file(whole ? take_file(data, size) : change_sound(data, size));
 	return 0;
 }

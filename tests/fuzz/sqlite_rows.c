@@ -269,6 +269,16 @@ WRAPPED(int, sqlite3_bind_text, sqlite3_stmt *statement, int number, const char 
 	return SQLITE_OK;
 }
 
+WRAPPED(int, sqlite3_reset, sqlite3_stmt *statement)
+{
+	if (!served.rows)
+		return __real_sqlite3_reset(statement);
+	struct cursor *cursor = (void *)statement;
+	drop_copies(cursor);
+	cursor->next = 0;
+	return SQLITE_OK;
+}
+
 static void add_to_checksum(const struct rows_value *value)
 {
 	if (value->type == SQLITE_INTEGER)
