@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/fuzz/profile_base.h"
 
+#include "base/await.h"
 #include "base/cleanup.h"
 #include "base/op.h"
 #include "base/record.h"
@@ -235,6 +236,119 @@ static void add_ranks(struct profile *p)
 	}
 }
 
+// The first two processes' threads: one waits for the other.
+static void add_wall(struct profile *p)
+{
+	struct wall_time *t = &p->wall_time;
+	const struct interval interval = { 0, 400, 400, 2 };
+	const struct wall_edge edge = {
+		.waiter = 1,
+		.waiter_node = 1,
+		.holder = 2,
+		.holder_node = 2,
+		.resource = 7,
+		.module = 1,
+		.made = { 0x1000, 1, FRAME_RETURN },
+		.kind = 1,
+		.cause = METRIC_OFF_LOCK,
+		.name = strings_add(p->strings, "lock"),
+		.file = strings_add(p->strings, "a.c"),
+		.line = 3,
+		.ns = 400,
+		.count = 2,
+		.longest_ns = 300,
+		.median_ns = 200,
+		.wall_ns = 300,
+		.wall_ready_ns = 100,
+	};
+	uint64_t missing_ns;
+
+	t->edges = malloc(sizeof(*t->edges));
+	t->alone = malloc(sizeof(*t->alone));
+	if (!t->edges || !t->alone || !wall_time_init(t))
+		abort();
+	t->root = 1;
+	t->edges[t->edge_count++] = edge;
+	t->alone[t->alone_count++] = (struct wall_alone){ 1, 200 };
+	t->busy.ns[1] = 500;
+	t->busy.ns[2] = 300;
+	t->busy.wanted_ns = 100;
+	t->coverage = (struct wall_coverage){ 900, 400, 300, 10 };
+	t->minus_ns[METRIC_OFF_SLEEP] = 5;
+	t->has_times = true;
+	struct cells *all[] = { &t->plus, &t->minus, &t->times[WALL_BUSY_TIMES],
+		                &t->times[WALL_ALONE_TIMES], &t->times[WALL_EDGE_TIMES] };
+	const int metrics[] = { METRIC_OFF_LOCK, METRIC_ON_CPU, WALL_BUSY, WALL_ALONE,
+		                WALL_EDGE_WALL };
+	for (int i = 0; i < 5; i++) {
+		all[i]->width_ns = p->cells.width_ns;
+		all[i]->origin_ns = p->cells.origin_ns;
+		if (!cells_add(all[i], 1, (enum metric)metrics[i], &interval, &missing_ns))
+			abort();
+	}
+}
+
+static void add_repeats(struct profile *p)
+{
+	for (uint32_t i = 1; i <= 2; i++) {
+		struct repeat repeat = { .side = profile_add_repeat_side(p, i > 1 ? "a" : "b", "r*",
+			                                                 1),
+			                 .wall_ns = 1000 + i,
+			                 .user_ns = 900,
+			                 .calls = 2,
+			                 .calls_ns = 800,
+			                 .call_ns = 400,
+			                 .cost_ns = 3,
+			                 .cost = REPEAT_COST_PART };
+		for (; repeat.begin_ns < 3; repeat.begin_ns++)
+			if (!profile_add_repeat(p, &repeat))
+				abort();
+	}
+}
+
+static void add_python(struct profile *p, uint32_t file)
+{
+	const struct call_count count = { strings_add(p->strings, "f"), file, 1, 9, 2 };
+	const struct call_count other = { strings_add(p->strings, "g"), file, 5, 4, 0 };
+	uint32_t caller = call_counts_add(&p->call_counts, &other);
+	const struct call_edge edge = { caller, call_counts_add(&p->call_counts, &count), 4, 1 };
+	const struct await_place places[] = { { count.function, file, 1 },
+		                              { other.function, file, 5 } };
+
+	call_counts_add_edge(&p->call_counts, &edge);
+	p->call_counts.begun = p->call_counts.ended = 1;
+	p->threads.threads[0].gil_held_ns = 50;
+	p->threads.threads[0].gil_waited_ns = 20;
+	for (uint32_t kind = 1; kind < AWAIT_KINDS; kind++) {
+		const struct await_row row = { .kind = kind,
+			                       .place_count = 1 + kind % 2,
+			                       .count = kind,
+			                       .ns = 100 * kind,
+			                       .longest_ns = 90 };
+		if (!awaits_add(&p->awaits, &row, places))
+			abort();
+	}
+}
+
+// What none of the others has.
+static void add_rest(struct profile *p)
+{
+	const struct counter_sums sums = {
+		.values = 3, .untold = 1, .last_ns = 700, .last = 2, .min = 1, .max = 4, .sum = 7
+	};
+	uint32_t file = strings_add(p->strings, "a.py");
+	uint32_t counted = counts_function(&p->counts, strings_add(p->strings, "h"), file, 0);
+
+	add_wall(p);
+	add_repeats(p);
+	add_python(p, file);
+	counters_get(&p->counters, 2, 1)->sums = sums;
+	counts_add(&p->counts, counted, file, 3, 17);
+	p->counts.functions[counted - 1].calls = 2;
+	p->counts.processes = 1;
+	sources_add(&p->sources, &(struct source_stamp){ file, 100, 5 });
+}
+
 static struct ops *make_ops(void)
 {
 	struct ops *ops = ops_new();
@@ -282,10 +396,12 @@ void profile_base_write(const char *path, enum profile_base kind)
 		add_ops(p);
 		add_memory(p);
 	}
-	if (kind == BASE_GPU) {
+	if (kind >= BASE_GPU)
 		add_gpu(p);
+	if (kind == BASE_GPU)
 		add_ranks(p);
-	}
+	if (kind == BASE_REST)
+		add_rest(p);
 	if (profile_write(p, path, NULL) < 0)
 		abort();
 }

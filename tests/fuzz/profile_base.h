@@ -6,11 +6,13 @@
 
 struct profile;
 
-/* Two processes, three threads and one stack of each; ops and memory as well; GPUs and ranks. */
+/* Two processes, three threads and one stack of each; ops and memory as well; GPUs and ranks; GPUs
+   and all the rest: wall time, repeated runs, counters, instructions, Python's calls and tasks. */
 enum profile_base {
 	BASE_PLAIN,
 	BASE_OPS,
 	BASE_GPU,
+	BASE_REST,
 	BASES
 };
 

@@ -6,7 +6,8 @@
  * profile_file has. An input are the plain bytes of the blobs of an otherwise sound file: for each
  * table of blobs a u16 of rows, a u16 of length, and so many bytes. With four of them the file
  * knows nothing of ops and memory; with more it does, and with more than eight of GPUs and ranks.
- * 0xffff rows leave a table as it is. What follows the last blob are changes of single values, see
+ * 0xffff rows leave a table as it is; 0xfffe of the first leave all as they are in a file with all
+ * the tables that those have not. What follows the last blob are changes of single values, see
  * struct edit.
  *
  * To ask everything takes longer than to read. While libFuzzer draws the inputs, those whose hash
@@ -41,6 +42,7 @@ __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t
 #define TABLE_SLICES       15
 #define TABLE_MEETINGS     16
 #define AS_IT_IS           0xffffu // rows
+#define AS_IT_IS_REST      0xfffeu
 
 static const char *const tables[TABLES] = {
 	"place_chunk",    "location_chunk",  "node_chunk",         "cell_chunk",
@@ -90,13 +92,18 @@ struct chunk {
 	size_t size;
 };
 
+static bool is_rest(const struct chunk *chunks, size_t count)
+{
+	return count == 1 && chunks[0].rows == AS_IT_IS_REST;
+}
+
 // How many there are.
 static size_t split(const uint8_t *data, size_t size, struct chunk chunks[TABLES],
                     struct chunk *edits)
 {
 	size_t count = 0;
 
-	for (; count < TABLES && size >= 4; count++) {
+	for (; count < TABLES && size >= 4 && !is_rest(chunks, count); count++) {
 		size_t length = data[2] | (size_t)data[3] << 8;
 		length = length < size - 4 ? length : size - 4;
 		chunks[count] =
@@ -407,9 +414,14 @@ static bool read_blobs(const uint8_t *data, size_t size)
 {
 	struct chunk chunks[TABLES], edits;
 	size_t count = split(data, size, chunks, &edits);
-	const struct base *base = &bases[count > TABLES_WITHOUT_GPU   ? BASE_GPU
+	bool rest = is_rest(chunks, count);
+	const struct base *base = &bases[rest                         ? BASE_REST
+	                                 : count > TABLES_WITHOUT_GPU ? BASE_GPU
 	                                 : count > TABLES_WITHOUT_OPS ? BASE_OPS
 	                                                              : BASE_PLAIN];
+
+	if (rest)
+		chunks[0].rows = AS_IT_IS;
 	cleanup_free struct rows *rows = rows_copy(&base->rows);
 
 	put_chunks(rows, chunks, count);
@@ -440,7 +452,7 @@ static void load_base(struct base *base, const char *path)
 // What is left as it is must be read: or else nothing behind the checksum is ever tried.
 static void make_bases(void)
 {
-	static const size_t counts[BASES] = { 0, TABLES_WITHOUT_GPU, TABLES };
+	static const size_t counts[BASES] = { 0, TABLES_WITHOUT_GPU, TABLES, 1 };
 	uint8_t nothing[4 * TABLES] = { 0 };
 	char path[] = "/tmp/profile_read_fuzz.XXXXXX";
 
@@ -450,6 +462,7 @@ static void make_bases(void)
 	for (int kind = 0; kind < BASES; kind++) {
 		profile_base_write(path, (enum profile_base)kind);
 		load_base(&bases[kind], path);
+		nothing[0] = kind == BASE_REST ? 0xfe : 0xff;
 		if (!read_blobs(nothing, 4 * counts[kind]))
 			abort();
 	}
@@ -483,16 +496,18 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
 {
 	struct chunk chunks[TABLES], edits;
 
-	if (draw(&seed, 8) == 0)
+	if (room < sizeof(uint32_t) || draw(&seed, 8) == 0)
 		return LLVMFuzzerMutate(data, size, room);
 	split(data, size, chunks, &edits);
 	size_t before = (size_t)(edits.plain - data);
 	if (before < sizeof(uint32_t) * TABLES && draw(&seed, 8) == 0) {
 		// All tables as they are, and no changes yet.
-		before = sizeof(uint32_t) * TABLES < room ? sizeof(uint32_t) * TABLES : room;
+		bool rest = draw(&seed, 2) || room < sizeof(uint32_t) * TABLES;
+		before = rest ? sizeof(uint32_t) : sizeof(uint32_t) * TABLES;
 		edits.rows = 0;
 		for (size_t i = 0; i < before; i++)
 			data[i] = i % 4 < 2 ? 0xff : 0;
+		data[0] = rest ? 0xfe : 0xff;
 	}
 	unsigned which = draw(&seed, edits.rows + 1);
 	uint8_t *at = data + before + which * sizeof(struct edit);

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	// Where small programs have their code.
 	for (size_t i = 0; i < COUNT; i++)
-		addresses[i] = i < COUNT / 2 ? 0x1000 + i * 8 : 0x401000 + i * 8;
+		addresses[i] = i < COUNT / 2 ? 0x1000 + i * 8 : 0x401000 + (i - COUNT / 2) * 8;
 	cleanup(symbolizer) struct symbolizer *s = symbolizer_new(&options, NULL);
 	// A second look goes other ways than the first.
 	if (s &&
