@@ -13,8 +13,11 @@ unit(agent_await LIBS agent_core tracer_test_support)
 unit(agent_await_steps LIBS agent_core tracer_test_support)
 unit(agent_python LIBS agent_core tracer_test_support)
 fuzz(python_layout LIBS base)
-unit(python_remote SOURCES support/python_image.c LIBS sampler)
-fuzz(python_remote LIBS sampler)
+fixture(python_image SOURCES support/python_image.c LIBS sampler)
+unit(python_remote LIBS python_image sampler)
+fixture(python_looks SOURCES fuzz/python_looks.c LIBS sampler)
+fuzz(python_image LIBS python_looks python_image sampler)
+fuzz(python_remote LIBS python_looks sampler)
 
 # Each interpreter on this machine: staged stacks, and calls that cannot be.
 if(NOT FUZZ)
