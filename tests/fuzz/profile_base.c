@@ -265,7 +265,8 @@ static void add_wall(struct profile *p)
 
 	t->edges = malloc(sizeof(*t->edges));
 	t->alone = malloc(sizeof(*t->alone));
-	if (!t->edges || !t->alone || !wall_time_init(t))
+	// The first process has begun it.
+	if (!t->edges || !t->alone || (!t->live && !wall_time_init(t)))
 		abort();
 	t->root = 1;
 	t->edges[t->edge_count++] = edge;
