@@ -11,6 +11,8 @@
 #include "base/module.h"
 #include "base/namespaces.h"
 #include "base/op.h"
+#include "base/record.h"
+#include "base/record_gpu.h"
 #include "base/ring.h"
 #include "merge/profile/profile.h"
 #include "sampler/agent/op_source.h"
@@ -32,6 +34,8 @@
 #define END_NS UINT64_C(10000000000)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
+__attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 
 static char directory[64];
 static struct namespaces own; // else all descendants would be searched for PID, for each input
@@ -166,6 +170,75 @@ static void follow(void)
 	tracker_finish(tracker, END_NS);
 	profile_end_gpu(profile);
 	profile_end_wall(profile, END_NS);
+}
+
+static unsigned draw(unsigned *seed, unsigned below)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return (unsigned)(((uint64_t)*seed * below) >> 32);
+}
+
+static uint64_t draw_word(unsigned *seed)
+{
+	switch (draw(seed, 8)) {
+	case 0:
+		return draw(seed, 4096);
+	case 1:
+		return draw(seed, UINT32_MAX);
+	case 2:
+		return UINT64_MAX >> draw(seed, 64);
+	case 3:
+		return (uint64_t)draw(seed, 8) << 32 | draw(seed, 8);
+	default:
+		return draw(seed, 4);
+	}
+}
+
+#define BODY_WORDS 24
+
+// A record of any type with a head that can be. Its size.
+static size_t draw_record(unsigned *seed, uint64_t words[3 + BODY_WORDS])
+{
+	size_t body = draw(seed, BODY_WORDS + 1);
+	unsigned type = draw(seed, RECORD_FOUND + RECORD_GPU_LAST - RECORD_GPU_KERNEL + 2);
+	const struct record head = {
+		.size = (uint32_t)(sizeof(head) + 8 * body),
+		.type = (uint16_t)(type <= RECORD_FOUND
+		                           ? type
+		                           : type - RECORD_FOUND - 1 + RECORD_GPU_KERNEL),
+		.flags = (uint16_t)(draw(seed, 2)   ? 0
+		                    : draw(seed, 2) ? 1u << draw(seed, 16)
+		                                    : draw(seed, 8)),
+		.pid = PID,
+		.tid = PID + draw(seed, 3),
+		.time_ns = draw(seed, 1000000),
+	};
+
+	memcpy(words, &head, sizeof(head));
+	for (size_t i = 0; i < body; i++)
+		words[3 + i] = draw_word(seed);
+	return head.size;
+}
+
+// One more record behind those that there are: to draw a head byte by byte takes long.
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
+{
+	uint64_t words[3 + BODY_WORDS];
+	uint16_t length = 0, positions[2];
+
+	memcpy(&length, data, size < sizeof(length) ? size : sizeof(length));
+	size_t at = sizeof(length) + (size_t)length, ring = at + sizeof(positions);
+	if (ring > size || draw(&seed, 3) == 0)
+		return LLVMFuzzerMutate(data, size, room);
+	memcpy(positions, data + at, sizeof(positions));
+	size_t head = positions[0] & ~7u, bytes = draw_record(&seed, words);
+	head = head < size - ring ? head : (size - ring) & ~(size_t)7;
+	if (ring + head + bytes > room || head + bytes > DATA_BYTES)
+		return LLVMFuzzerMutate(data, size, room);
+	memcpy(data + ring + head, words, bytes);
+	positions[0] = (uint16_t)(head + bytes);
+	memcpy(data + at, positions, sizeof(positions));
+	return ring + head + bytes > size ? ring + head + bytes : size;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
