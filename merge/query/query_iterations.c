@@ -684,7 +684,8 @@ static struct iterations *copy_of(const struct iterations *from)
 	copy->items = calloc(from->count + 1, sizeof(*copy->items));
 	if (!copy->items)
 		return NULL;
-	memcpy(copy->items, from->items, from->count * sizeof(*copy->items));
+	if (from->count)
+		memcpy(copy->items, from->items, from->count * sizeof(*copy->items));
 	return steal(copy);
 }
 

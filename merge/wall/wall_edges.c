@@ -222,9 +222,10 @@ uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *ra
 	slot->semaphore = times ? times->semaphore : 0;
 	slot->edge.guessed &= guessed;
 	// A part of a wait is no other one.
-	bool first = raw->ran ? from_ns <= times->from_ns || from_ns == raw->from_ns : !raw->ready;
+	bool ran = raw->ran && times;
+	bool first = ran ? from_ns <= times->from_ns || from_ns == raw->from_ns : !raw->ready;
 	bool counts = (first && !(times && times->counted)) || !slot->edge.count;
-	if (raw->ran)
+	if (ran)
 		times->counted = true;
 	slot->edge.ns += ns;
 	slot->edge.count += counts;

@@ -51,8 +51,8 @@ static bool make(struct elf_file *elf, const struct elf_section *table, void *ou
 {
 	size_t count;
 	const Elf64_Sym *entries = entries_of(elf, table, &count);
-	cleanup_free struct item *items = malloc(count * sizeof(*items));
-	cleanup_free struct item *sorted = malloc(count * sizeof(*sorted));
+	cleanup_free struct item *items = malloc((count + 1) * sizeof(*items));
+	cleanup_free struct item *sorted = malloc((count + 1) * sizeof(*sorted));
 	uint32_t *numbers = out;
 	uint64_t all = 0;
 
