@@ -147,7 +147,7 @@ func slow(sleeps bool) {
 	if sleeps {
 		time.Sleep(5 * time.Millisecond) // line: sleeps
 	} else {
-		work(1000000)
+		work(4000000)
 	}
 }
 
