@@ -5,7 +5,7 @@ import sys
 
 PICTURES = [bytes([i]) * 16_000_000 for i in range(6)]
 ROUNDS = 10
-STEP = 4
+STEP = 16
 
 
 def shrink(picture):
