@@ -25,34 +25,21 @@
 #define NAME_BYTES    20
 
 /*
- * An ELF file without the sections that libdw looks for: these are added to a handle of it,
- * wherever they lie. So libdw sees what we have decompressed, cut out of a package or taken from
- * another file, and nothing else: no link to a file that it would open, and no section that we do
- * not need.
+ * An ELF file whose sections are those that libdw looks for, wherever they lie in memory: as
+ * offsets are modulo 2^64, each is as far from the header as it is in memory. So libdw sees what we
+ * have decompressed, cut out of a package or taken from another file, and nothing else: no link to
+ * a file that it would open, and no section that we do not need. Since elfutils 0.189 libdw reads
+ * but what lies in the file: not what elf_newdata() adds.
  */
-static const struct image {
+struct image {
 	Elf64_Ehdr header;
-	Elf64_Shdr sections[2];
+	Elf64_Shdr sections[2 + SECTION_COUNT];
 	char names[SECTION_COUNT][NAME_BYTES];
-} image = {
-	.header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-	                         EV_CURRENT },
-	            .e_type = ET_EXEC,
-	            .e_machine = EM_X86_64,
-	            .e_version = EV_CURRENT,
-	            .e_shoff = offsetof(struct image, sections),
-	            .e_ehsize = sizeof(Elf64_Ehdr),
-	            .e_shentsize = sizeof(Elf64_Shdr),
-	            .e_shnum = 2,
-	            .e_shstrndx = 1 },
-	.sections = { [1] = { .sh_name = NAME_BYTES - 1, // ""
-	                      .sh_type = SHT_STRTAB,
-	                      .sh_offset = offsetof(struct image, names),
-	                      .sh_size = sizeof(image.names),
-	                      .sh_addralign = 1 } },
-	.names = { ".debug_info", ".debug_abbrev", ".debug_str", ".debug_str_offsets",
-	           ".debug_line", ".debug_line_str", ".debug_addr", ".debug_ranges",
-	           ".debug_rnglists", ".debug_aranges" },
+};
+
+static const char names[SECTION_COUNT][NAME_BYTES] = {
+	".debug_info",     ".debug_abbrev", ".debug_str",    ".debug_str_offsets", ".debug_line",
+	".debug_line_str", ".debug_addr",   ".debug_ranges", ".debug_rnglists",    ".debug_aranges",
 };
 
 // Of each of the names.
@@ -67,7 +54,8 @@ static const size_t places[SECTION_COUNT] = {
 struct dwarf_file {
 	struct dwarf_sections sections;
 	struct dwarf_file *alt;
-	Elf *elf;     // what libdw sees
+	struct image *image;
+	Elf *elf;     // what libdw sees: the image
 	Dwarf *dwarf; // NULL: there is no .debug_info
 	struct unit *units;
 	size_t unit_count, unit_capacity;
@@ -81,30 +69,51 @@ struct dwarf_sections dwarf_sections_of(struct elf_file *elf, const char *suffix
 
 	for (size_t i = 0; i < SECTION_COUNT; i++) {
 		char name[64];
-		snprintf(name, sizeof(name), "%s%s", image.names[i], suffix);
+		snprintf(name, sizeof(name), "%.*s%s", NAME_BYTES, names[i], suffix);
 		struct bytes bytes = elf_file_named_contents(elf, name);
 		memcpy((char *)&sections + places[i], &bytes, sizeof(bytes));
 	}
 	return sections;
 }
 
-static bool add_section(Elf *elf, size_t index, struct bytes bytes)
+static struct image *image_new(const struct dwarf_sections *sections)
 {
-	Elf_Scn *section = elf_newscn(elf);
-	Elf_Data *data = section ? elf_newdata(section) : NULL;
-	GElf_Shdr header;
+	struct image *image = calloc(1, sizeof(*image));
 
-	if (!data || !gelf_getshdr(section, &header))
-		return false;
-	header.sh_name = (uint32_t)(index * NAME_BYTES);
-	header.sh_type = SHT_PROGBITS;
-	header.sh_size = bytes.size;
-	header.sh_addralign = 1;
-	data->d_buf = (void *)bytes.data; // is only read
-	data->d_size = bytes.size;
-	data->d_type = ELF_T_BYTE;
-	data->d_align = 1;
-	return gelf_update_shdr(section, &header) != 0;
+	if (!image)
+		return NULL;
+	memcpy(image->names, names, sizeof(names));
+	image->header = (Elf64_Ehdr){
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+		             EV_CURRENT },
+		.e_type = ET_EXEC,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_shoff = offsetof(struct image, sections),
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 2,
+		.e_shstrndx = 1,
+	};
+	image->sections[1] = (Elf64_Shdr){ .sh_name = NAME_BYTES - 1, // ""
+		                           .sh_type = SHT_STRTAB,
+		                           .sh_offset = offsetof(struct image, names),
+		                           .sh_size = sizeof(image->names),
+		                           .sh_addralign = 1 };
+	for (size_t i = 0; i < SECTION_COUNT; i++) {
+		struct bytes bytes;
+		memcpy(&bytes, (const char *)sections + places[i], sizeof(bytes));
+		if (!bytes.size)
+			continue;
+		image->sections[image->header.e_shnum++] = (Elf64_Shdr){
+			.sh_name = (uint32_t)(i * NAME_BYTES),
+			.sh_type = SHT_PROGBITS,
+			.sh_offset = (uintptr_t)bytes.data - (uintptr_t)image,
+			.sh_size = bytes.size,
+			.sh_addralign = 1,
+		};
+	}
+	return image;
 }
 
 // Without memory libdw would print a message and exit. Instead, each call that may take memory is
@@ -140,13 +149,9 @@ static bool open_dwarf(struct dwarf_file *file)
 	if (!file->sections.info.size)
 		return true;
 	elf_version(EV_CURRENT);
-	file->elf = elf_memory((char *)&image, sizeof(image));
-	for (size_t i = 0; file->elf && i < SECTION_COUNT; i++) {
-		struct bytes bytes;
-		memcpy(&bytes, (char *)&file->sections + places[i], sizeof(bytes));
-		if (bytes.size && !add_section(file->elf, i, bytes))
-			return false;
-	}
+	file->image = image_new(&file->sections);
+	// All of memory; SIZE_MAX itself would be a file of unknown size.
+	file->elf = file->image ? elf_memory((char *)file->image, SIZE_MAX - 1) : NULL;
 	file->dwarf = file->elf ? dwarf_begin_elf(file->elf, DWARF_C_READ, NULL) : NULL;
 	if (file->dwarf)
 		dwarf_new_oom_handler(file->dwarf, give_up);
@@ -268,6 +273,7 @@ void dwarf_file_free(struct dwarf_file *file)
 		return;
 	dwarf_end(file->dwarf);
 	elf_end(file->elf);
+	free(file->image);
 	free(file->units);
 	free(file);
 }
