@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static volatile uint64_t sink;
@@ -257,6 +261,74 @@ static void chain(long n)
 	exit(1);
 }
 
+static void reads(long n)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+	char bytes[16];
+
+	for (long i = 0; i < n; i++)
+		if (read(fd, bytes, sizeof(bytes)) != sizeof(bytes))
+			exit(1);
+	close(fd);
+}
+
+static void system_calls(long n)
+{
+	for (long i = 0; i < n; i++)
+		sink += (uint64_t)syscall(SYS_getppid);
+}
+
+static void stats(long n)
+{
+	struct stat st;
+
+	for (long i = 0; i < n; i++)
+		if (stat("/proc/self/exe", &st) == 0)
+			sink += (uint64_t)st.st_ino;
+}
+
+// One page at a time, of memory that is new.
+static void faults(long n)
+{
+	const long pages = 4096;
+
+	for (long i = 0; i < n; i += pages) {
+		char *p = mmap(NULL, (size_t)pages * 4096, PROT_READ | PROT_WRITE,
+		               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		for (long j = 0; j < pages; j++)
+			p[j * 4096] = 1;
+		munmap(p, (size_t)pages * 4096);
+	}
+}
+
+static void sockets(long n)
+{
+	int ends[2];
+	char bytes[64] = "";
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+		exit(1);
+	pid_t child = fork();
+	if (!child) {
+		answer(ends[1], ends[1], n);
+		_exit(0);
+	}
+	for (long i = 0; i < n; i++)
+		if (send(ends[0], bytes, 1, 0) != 1 || recv(ends[0], bytes, 1, 0) != 1)
+			exit(1);
+	waitpid(child, NULL, 0);
+}
+
+static void sleeps(long n)
+{
+	const struct timespec nap = { 0, 200000 };
+
+	for (long i = 0; i < n; i++) {
+		nanosleep(&nap, NULL);
+		sink += spin(2000);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*work)(long n);
@@ -278,6 +350,12 @@ static const struct {
 	{ "forks", forks, 8000 },
 	{ "signals", signals, 2000000 },
 	{ "chain", chain, 400 },
+	{ "reads", reads, 4000000 },
+	{ "syscalls", system_calls, 8000000 },
+	{ "stat", stats, 500000 },
+	{ "faults", faults, 1000000 },
+	{ "sockets", sockets, 60000 },
+	{ "sleep", sleeps, 6000 },
 };
 
 int main(int argc, char **argv)
