@@ -373,6 +373,8 @@ static void update_status(struct sampler *s)
 	s->status.records = tracker_events(s->tracker);
 	s->status.lost = s->source->ops->lost(s->source, s->finishing);
 	s->status.handlers_ns = handlers_ns(s);
+	s->status.gaps = s->source->gaps.count;
+	s->status.gaps_ns = s->source->gaps.ns;
 	s->status.unseen_threads = unseen_threads(s);
 	s->status.threads_with_enough = s->thinning.gave_way;
 	s->status.strangers = strangers(s);
@@ -463,6 +465,7 @@ static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 	s->window.switches_ns += wait ? own : 0;
 	s->window.switches += wait;
 	s->status.switch_stacks += wait;
+	s->status.wakeups += event->type == RECORD_WAKING;
 	s->window.rest_ns += turn - taken + (tick || wait ? 0 : own);
 	return true;
 }

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/new_file.h"
 #include "sampler/event/source.h"
+#include "sampler/priority.h"
 #include "tracer/reader/session.h"
 
 #include <dlfcn.h>
@@ -14,6 +15,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +34,8 @@
 #define ROUNDS      15
 #define SPAWNS      6
 #define SWITCHES    400
+#define NAPS        50
+#define NAP_NS      (100 * NS_PER_US)
 #define LEAST_OF    4
 #define TIMEOUT_MS  2000
 
@@ -40,6 +45,9 @@
 #define KEPT        16    // prices, of different options
 #define KEPT_S      86400 // for so long,
 #define BUSY_S      600   // and so long where other work had the CPUs in between
+
+#define LINE_BYTES  512
+#define READ_MS     10 // at least so often, as a run's does with deep stacks
 
 #define FORKS       8
 #define EXECS       4
@@ -55,7 +63,7 @@ static char *const run_execs[] = { ENV_PROGRAM, ENV_PROGRAM,  ENV_PROGRAM,
 
 // Each in ns for one; of samples: for SPIN_NS.
 struct costs {
-	uint64_t spin, thread, pair, spawn, fork, exec;
+	uint64_t spin, thread, pair, nap, spawn, fork, exec;
 };
 
 static uint64_t usage_ns(int who)
@@ -187,13 +195,30 @@ static void play(const struct table *t)
 			return;
 }
 
-// Of one of two threads that take turns.
+// Keeps the calling thread, and those that it starts, on the CPU that it is on.
+static bool stay_on_this_cpu(cpu_set_t *before)
+{
+	cpu_set_t here;
+	int cpu = sched_getcpu();
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof(*before), before) < 0)
+		return false;
+	CPU_ZERO(&here);
+	CPU_SET((size_t)cpu, &here);
+	return sched_setaffinity(0, sizeof(here), &here) == 0;
+}
+
+// Of one of two threads that take turns on one CPU: what two CPUs take depends on whether they idle
+// in between, which is for the kernel to choose anew each time, and differs by more than the price.
 static uint64_t cost_of_switch(void)
 {
 	struct table t = { { -1, -1 }, { -1, -1 } };
 	uint64_t cost = 0;
 	pthread_t thread;
+	cpu_set_t cpus;
 
+	if (!stay_on_this_cpu(&cpus))
+		return 0;
 	if (pipe2(t.there, O_CLOEXEC) == 0 && pipe2(t.back, O_CLOEXEC) == 0 &&
 	    pthread_create(&thread, NULL, return_balls, &t) == 0) {
 		uint64_t before = all_usage_ns();
@@ -207,7 +232,19 @@ static uint64_t cost_of_switch(void)
 		close_at_scope_end(&t.there[i]);
 		close_at_scope_end(&t.back[i]);
 	}
+	sched_setaffinity(0, sizeof(cpus), &cpus);
 	return cost;
+}
+
+// Of a thread that sleeps, and is woken by the CPU's own timer.
+static uint64_t cost_of_nap(void)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	uint64_t before = all_usage_ns();
+
+	for (int i = 0; i < NAPS; i++)
+		nanosleep(&nap, NULL);
+	return (all_usage_ns() - before) / NAPS;
 }
 
 static uint64_t cost_of_running(char *const argv[])
@@ -259,8 +296,10 @@ static void measure(const struct prices_request *request, struct costs *costs)
 {
 	if (request->threads)
 		costs->thread = cost_of_thread();
-	if (request->switches)
+	if (request->switches) {
 		costs->pair = least(cost_of_switch, LEAST_OF);
+		costs->nap = least(cost_of_nap, LEAST_OF);
+	}
 	if (request->processes) {
 		costs->spawn = least(cost_of_spawn, SPAWNS);
 		costs->fork =
@@ -269,73 +308,163 @@ static void measure(const struct prices_request *request, struct costs *costs)
 	}
 }
 
-static struct source *open_on_self(const struct prices_request *request, bool kernel, bool stacks)
+// What the worker asks of the reader, one byte each, which the reader answers with one.
+enum order {
+	ORDER_RECORDS = 'r', // the events of a run, with records of switches and no stacks of them
+	ORDER_STACKS = 's',  // the events of a run
+	ORDER_WAKEUPS = 'w', // the same, with no more stacks of switches
+};
+
+struct reader {
+	const struct prices_request *request;
+	pid_t worker;
+	struct source *source; // NULL: nothing is recorded
+};
+
+static void read_events(struct reader *r)
+{
+	struct error ignored;
+
+	while (r->source && r->source->ops->next(r->source, clock_now_ns(), &ignored))
+		;
+}
+
+static bool open_events(struct reader *r, bool kernel, bool stacks)
 {
 	const struct source_ops *ops = kernel ? &perf_kernel_source : &perf_user_source;
-	struct source_request wanted = { .child = getpid(),
-		                         .frequency_hz = request->frequency_hz,
-		                         .stack_bytes = request->stack_bytes,
+	struct source_request wanted = { .child = r->worker,
+		                         .frequency_hz = r->request->frequency_hz,
+		                         .stack_bytes = r->request->stack_bytes,
 		                         .off_cpu = stacks };
 	struct error reason;
 
-	struct source *source = ops->open(&wanted, &reason);
-	if (source && prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0) < 0) {
-		ops->close(source);
-		return NULL;
-	}
-	return source;
+	if (r->source)
+		r->source->ops->close(r->source);
+	r->source = ops->open(&wanted, &reason);
+	return r->source && prctl(PR_TASK_PERF_EVENTS_ENABLE, 0, 0, 0, 0) == 0;
 }
 
-// Of samples and switches, with records of switches and no stacks of them, as the source without
-// the kernel has them: a thread that others interrupt would take stacks all the time.
-static bool measure_without_stacks(const struct prices_request *request, struct costs *costs)
+static bool obey(struct reader *r, char order)
 {
-	struct source *source = open_on_self(request, request->kernel && !request->off_cpu, false);
+	const struct prices_request *request = r->request;
 
-	if (!source)
+	switch (order) {
+	case ORDER_RECORDS:
+		return open_events(r, request->kernel && !request->off_cpu, false);
+	case ORDER_STACKS:
+		return open_events(r, request->kernel, request->off_cpu);
+	case ORDER_WAKEUPS:
+		if (r->source && r->source->ops->limit_switches)
+			r->source->ops->limit_switches(r->source, 1);
+		read_events(r);
+		return true;
+	default:
 		return false;
-	costs->spin = least(lost_while_spinning, LEAST_OF);
-	costs->pair = request->switches ? least(cost_of_switch, LEAST_OF) : 0;
-	source->ops->close(source);
-	return true;
+	}
 }
 
-// In the child.
-static struct prices measure_both(const struct prices_request *request)
+// Until the worker is gone. A ring that nobody reads is full soon, and what finds no room in it
+// costs less than what does.
+static void read_for_worker(struct reader *r, int worker)
 {
-	struct costs bare = { .spin = least(lost_while_spinning, LEAST_OF) }, plain = { 0 },
-		     ours = { 0 };
+	struct priority priority;
+	char order;
+
+	priority_ask(&priority);
+	priority_urgent(&priority);
+	for (;;) {
+		struct pollfd ready[] = {
+			{ .fd = worker, .events = POLLIN },
+			{ .fd = r->source ? r->source->ops->fd(r->source) : -1, .events = POLLIN },
+		};
+		poll(ready, 2, READ_MS);
+		read_events(r);
+		if (!ready[0].revents)
+			continue;
+		if (recv(worker, &order, 1, 0) != 1)
+			break;
+		char done = obey(r, order);
+		if (send(worker, &done, 1, MSG_NOSIGNAL) != 1)
+			break;
+	}
+	waitpid(r->worker, NULL, 0);
+}
+
+static bool order(int reader, enum order what)
+{
+	char byte = (char)what, done = 0;
+
+	return send(reader, &byte, 1, MSG_NOSIGNAL) == 1 && recv(reader, &done, 1, 0) == 1 && done;
+}
+
+// In the worker.
+static struct prices measure_both(const struct prices_request *request, int reader)
+{
+	struct costs bare = { .spin = least(lost_while_spinning, LEAST_OF) }, ours = { 0 };
 	struct prices prices = { 0 };
 
 	measure(request, &bare);
 	measure_locks(request, &prices);
-	if (!measure_without_stacks(request, &plain) ||
-	    !open_on_self(request, request->kernel, request->off_cpu) ||
+	// A thread that others interrupt would take stacks all the time.
+	if (!order(reader, ORDER_RECORDS))
+		return prices;
+	prices.ns[PRICE_SAMPLE] = rise(least(lost_while_spinning, LEAST_OF), bare.spin) *
+	                          NS_PER_SEC / SPIN_NS / request->frequency_hz;
+	if (request->switches) {
+		prices.ns[PRICE_SWITCH] = rise(least(cost_of_switch, LEAST_OF), bare.pair);
+		prices.ns[PRICE_IDLE] = rise(least(cost_of_nap, LEAST_OF), bare.nap);
+	}
+	if (!order(reader, ORDER_STACKS) ||
 	    (request->session && session_export(request->session, NULL) < 0))
 		return prices;
+	// Once: more of them at once would be too many, and stacks be left out for a while.
+	prices.ns[PRICE_STACK] = request->switches ? rise(cost_of_switch(), bare.pair) : 0;
 	measure(request, &ours);
-	prices.ns[PRICE_SAMPLE] =
-		rise(plain.spin, bare.spin) * NS_PER_SEC / SPIN_NS / request->frequency_hz;
 	prices.ns[PRICE_THREAD] = rise(ours.thread, bare.thread);
-	prices.ns[PRICE_SWITCH] = rise(plain.pair, bare.pair);
-	prices.ns[PRICE_STACK] = rise(ours.pair, bare.pair);
 	prices.ns[PRICE_SPAWN] = rise(ours.spawn, bare.spawn);
 	prices.ns[PRICE_FORK] = rise(ours.fork, bare.fork);
 	prices.ns[PRICE_EXEC] = rise(ours.exec, bare.exec);
+	if (request->switches && request->off_cpu && order(reader, ORDER_WAKEUPS)) {
+		cost_of_switch(); // which the reader sees to be too much
+		order(reader, ORDER_WAKEUPS);
+		prices.ns[PRICE_WAKEUP] = rise(least(cost_of_switch, LEAST_OF), bare.pair);
+	}
 	return prices;
+}
+
+__attribute__((noreturn)) static void run_worker(const struct prices_request *request, int reader,
+                                                 int result)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	struct prices prices = measure_both(request, reader);
+	_exit(write(result, &prices, sizeof(prices)) != sizeof(prices));
 }
 
 __attribute__((noreturn)) static void run_child(const struct prices_request *request, int result)
 {
+	struct reader reader = { .request = request };
+	int ends[2];
+
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	struct prices prices = measure_both(request);
-	_exit(write(result, &prices, sizeof(prices)) != sizeof(prices));
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		_exit(1);
+	reader.worker = fork();
+	if (!reader.worker) {
+		close(ends[0]);
+		run_worker(request, ends[1], result);
+	}
+	close(ends[1]);
+	close(result);
+	if (reader.worker > 0)
+		read_for_worker(&reader, ends[0]);
+	_exit(0);
 }
 
 static struct prices measure_in_child(const struct prices_request *request)
 {
 	struct prices prices = { 0 };
 	int result[2];
+	bool done;
 
 	if (pipe2(result, O_CLOEXEC) < 0)
 		return prices;
@@ -344,27 +473,35 @@ static struct prices measure_in_child(const struct prices_request *request)
 		run_child(request, result[1]);
 	close(result[1]);
 	struct pollfd ready = { .fd = result[0], .events = POLLIN };
-	if (child > 0 && (poll(&ready, 1, TIMEOUT_MS) <= 0 ||
-	                  read(result[0], &prices, sizeof(prices)) != sizeof(prices)))
-		prices = (struct prices){ 0 };
+	done = child > 0 && poll(&ready, 1, TIMEOUT_MS) > 0 &&
+	       read(result[0], &prices, sizeof(prices)) == sizeof(prices);
 	close(result[0]);
-	if (child > 0) {
+	if (!done)
+		prices = (struct prices){ 0 };
+	if (child > 0 && !done)
 		kill(child, SIGKILL);
+	if (child > 0) // which has nothing left to do but to see the worker end
 		waitpid(child, NULL, 0);
-	}
 	return prices;
 }
 
-// What prices depend on: the boot, this program's file, and how a run was recorded.
+// What has been measured is the last byte of a key.
+#define KINDS UINT64_C(0xff)
+
+static uint64_t kinds_of(const struct prices_request *request)
+{
+	return (uint64_t)request->threads | (uint64_t)request->switches << 1 |
+	       (uint64_t)request->processes << 2 | (uint64_t)request->locks << 3;
+}
+
+// The rest is what prices depend on: the boot, this program's file, and how a run was recorded.
 static uint64_t key_of(const struct prices_request *request)
 {
 	cleanup_fclose FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 	char boot[64] = "";
 	struct stat st;
 	uint64_t how = (uint64_t)request->kernel | (uint64_t)request->off_cpu << 1 |
-	               (uint64_t)request->threads << 2 | (uint64_t)request->switches << 3 |
-	               (uint64_t)request->processes << 4 |
-	               (uint64_t)(request->session != NULL) << 5 | (uint64_t)request->locks << 6 |
+	               (uint64_t)(request->session != NULL) << 2 |
 	               (uint64_t)request->stack_bytes << 8;
 
 	if (!file || !fgets(boot, sizeof(boot), file) || stat("/proc/self/exe", &st) < 0)
@@ -372,7 +509,14 @@ static uint64_t key_of(const struct prices_request *request)
 	uint64_t key = hash_pair(hash_bytes(boot, strlen(boot)), (uint64_t)st.st_size);
 	key = hash_pair(key,
 	                (uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec);
-	return hash_pair(hash_pair(key, request->frequency_hz), how);
+	key = hash_pair(hash_pair(key, request->frequency_hz), how);
+	return (key & ~KINDS) | kinds_of(request);
+}
+
+// Whether what is KEPT holds all that is WANTED, and was measured in the same way.
+static bool serves(uint64_t kept, uint64_t wanted)
+{
+	return (kept & ~KINDS) == (wanted & ~KINDS) && !(wanted & ~kept & KINDS);
 }
 
 struct kept {
@@ -380,15 +524,17 @@ struct kept {
 	struct prices prices;
 };
 
-// Reads the next line of what write_prices() writes.
-static bool read_kept(FILE *file, struct kept *k)
+// A line of what write_prices() writes; false of what another version has written.
+static bool read_kept(const char *line, struct kept *k)
 {
-	if (fscanf(file, "%" SCNx64 " %" SCNu64, &k->key, &k->written_s) != 2)
+	int at = 0, size;
+
+	if (sscanf(line, "%" SCNx64 " %" SCNu64 "%n", &k->key, &k->written_s, &at) != 2)
 		return false;
-	for (int i = 0; i < PRICE_COUNT; i++)
-		if (fscanf(file, "%" SCNu64, &k->prices.ns[i]) != 1)
+	for (int i = 0; i < PRICE_COUNT; i++, at += size)
+		if (sscanf(line + at, "%" SCNu64 "%n", &k->prices.ns[i], &size) != 1)
 			return false;
-	return true;
+	return strcmp(line + at, "\n") == 0;
 }
 
 static bool is_sane(const struct prices *p)
@@ -399,7 +545,7 @@ static bool is_sane(const struct prices *p)
 	return p->ns[PRICE_SAMPLE] < NS_PER_MS;
 }
 
-// Those of PATH that still hold, the newest first, but for that of KEY, which goes to *FOUND.
+// Those of PATH that still hold, the newest first, but for that of KEY. What serves goes to *FOUND.
 // Returns how many: the oldest makes room for one more.
 static size_t read_prices(const char *path, uint64_t key, struct kept kept[KEPT],
                           struct kept *found)
@@ -417,12 +563,15 @@ static size_t read_prices(const char *path, uint64_t key, struct kept kept[KEPT]
 	if (!file || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 	    (st.st_mode & 077))
 		return 0;
-	for (struct kept k; count < KEPT - 1 && read_kept(file, &k);) {
-		if (k.written_s > now_s || now_s - k.written_s > KEPT_S || !is_sane(&k.prices))
+	char line[LINE_BYTES];
+	while (count < KEPT - 1 && fgets(line, sizeof(line), file)) {
+		struct kept k;
+		if (!read_kept(line, &k) || k.written_s > now_s || now_s - k.written_s > KEPT_S ||
+		    !is_sane(&k.prices))
 			continue;
-		if (k.key == key)
+		if (!found->key && serves(k.key, key))
 			*found = k;
-		else
+		if (k.key != key)
 			kept[count++] = k;
 	}
 	return count;
@@ -436,7 +585,7 @@ static void write_prices(const char *path, const struct kept *kept, size_t count
 	if (new_file_open(&new, path, 0600) < 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		char line[256];
+		char line[LINE_BYTES];
 		int size = snprintf(line, sizeof(line), "%" PRIx64 " %" PRIu64, kept[i].key,
 		                    kept[i].written_s);
 		for (int j = 0; j < PRICE_COUNT; j++)
@@ -457,7 +606,7 @@ struct prices prices_measure(const struct prices_request *request)
 	uint64_t key = request->kept ? key_of(request) : 0;
 	size_t count = key ? read_prices(request->kept, key, kept, &found) : 0;
 
-	if (!request->frequency_hz || found.key)
+	if (!request->frequency_hz || found.key || request->kept_only)
 		return found.prices;
 	uint64_t start_ns = clock_now_ns(), used_ns = usage_ns(RUSAGE_CHILDREN);
 	struct prices prices = measure_in_child(request);

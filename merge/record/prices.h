@@ -3,12 +3,14 @@
  * What the kernel and the agent take of a program's CPU time because it is profiled and no sample
  * shows: measured on this machine when the program has ended.
  *
- * A forked child does each kind of work bare, then opens the same events on itself and does it
- * again, and has programs do it that have the agent: /bin/true, /usr/bin/env, /bin/sh. The price of
- * a sample is the CPU time in which a thread that reads the clock all the time does not get to it.
+ * A forked child has a child of its own do each kind of work bare, then opens the same events on
+ * that, reads them, and has it done again, and by programs that have the agent: /bin/true,
+ * /usr/bin/env, /bin/sh. The price of a sample is the CPU time in which a thread that reads the
+ * clock all the time does not get to it.
  *
- * A switch is one of two threads that wait for each other: where a CPU idles in between it costs
- * more.
+ * A switch is one of two threads on one CPU that wait for each other; one with an idle CPU in
+ * between is that of a thread that sleeps. To wake another CPU costs more, but with and without
+ * profiling.
  */
 #pragma once
 
@@ -19,14 +21,16 @@ struct session;
 
 enum price {
 	PRICE_SAMPLE,
-	PRICE_THREAD,     /* that begins and ends */
-	PRICE_SWITCH,     /* of a thread that leaves its CPU and comes back */
-	PRICE_STACK,      /* the same with a sample of its stack */
-	PRICE_SPAWN,      /* a process that executes a program, as of posix_spawn() */
-	PRICE_FORK,       /* a process that does not */
-	PRICE_EXEC,       /* a program that takes the place of another */
-	PRICE_LOCKS,      /* 1,000 times to lock and unlock a mutex that is free, in the agent */
+	PRICE_THREAD, /* that begins and ends */
+	PRICE_SWITCH, /* of a thread that leaves its CPU and comes back */
+	PRICE_STACK,  /* the same with a sample of its stack and a record of who ended its wait */
+	PRICE_SPAWN,  /* a process that executes a program, as of posix_spawn() */
+	PRICE_FORK,   /* a process that does not */
+	PRICE_EXEC,   /* a program that takes the place of another */
+	PRICE_LOCKS,  /* 1,000 times to lock and unlock a mutex that is free, in the agent */
 	PRICE_BARE_LOCKS, /* the same in libc: what it takes without the agent */
+	PRICE_WAKEUP,     /* as PRICE_STACK, without the sample of the stack */
+	PRICE_IDLE,       /* as PRICE_SWITCH, where the CPU idles for a while in between */
 	PRICE_COUNT
 };
 
@@ -39,9 +43,11 @@ struct prices_request {
 	const struct session *session;            /* NULL: there is no agent */
 	const char *agent;                        /* its library; NULL: none */
 	const char *kept; /* a file that keeps prices from run to run; NULL: none does */
+	bool kept_only;   /* those will do, and nothing is measured */
 };
 
-/* In ns of CPU time; 0: not measured, or less than other work on the machine hides. */
+/* In ns of CPU time; 0: not measured, or less than other work on the machine hides. Those of more
+   than what was asked for may be among them. */
 struct prices {
 	uint64_t ns[PRICE_COUNT];
 };

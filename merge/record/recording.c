@@ -70,6 +70,8 @@ enum agent_role {
 #define PRICES_SHARE      100
 #define PRICES_CPU_NS_MIN (500 * NS_PER_MS)
 #define KEPT_CPU_NS_MIN   (100 * NS_PER_MS) // where they are kept, and most runs measure nothing
+#define WAITS_CPU_NS_MIN  (20 * NS_PER_MS)  // the same of a run that has waited
+#define WAITS_WALL_NS_MIN (300 * NS_PER_MS) // for so long
 #define PRICE_NS_MAX      (2 * NS_PER_MS)   // of a thread, a fork or an exec
 #define SWITCH_NS_MAX     (50 * NS_PER_US)
 
@@ -702,12 +704,30 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint64_t beyond(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+// Of the times that a CPU had nothing of the run to do, those in which it idled.
+static uint64_t idle_gaps(const struct recording *r)
+{
+	const struct sampler_status *status = sampler_status(r->sampler);
+	uint64_t all_ns = r->run.wall_ns * r->run.machine_cpus;
+	uint64_t idle_ns = beyond(all_ns, r->run.machine_busy_ns);
+
+	if (!r->run.machine_cpus || status->gaps_ns <= idle_ns)
+		return status->gaps;
+	return (uint64_t)((double)status->gaps * (double)idle_ns / (double)status->gaps_ns);
+}
+
 // What no sample shows. Where the agent has been seen to take more for its starts, that holds.
 static void tell_prices(struct recording *r)
 {
 	struct run *run = &r->run;
 	const struct recorder *seen = &r->recorder;
 	uint64_t stacks = sampler_status(r->sampler)->switch_stacks;
+	uint64_t wakeups = sampler_status(r->sampler)->wakeups;
 	uint64_t forks = seen->processes ? seen->processes - 1 : 0;
 	uint64_t threads = seen->tasks > seen->processes ? seen->tasks - seen->processes : 0;
 	uint64_t spawns = smaller(forks, seen->execs);
@@ -726,9 +746,11 @@ static void tell_prices(struct recording *r)
 		.kept = r->options.prices,
 	};
 
-	if (run->rung > RUNG_PERF_USER ||
-	    run->target_cpu_ns < (request.kept ? KEPT_CPU_NS_MIN : PRICES_CPU_NS_MIN))
+	if (run->rung > RUNG_PERF_USER || (!request.kept && run->target_cpu_ns < PRICES_CPU_NS_MIN))
 		return;
+	request.kept_only =
+		run->target_cpu_ns < KEPT_CPU_NS_MIN &&
+		(run->target_cpu_ns < WAITS_CPU_NS_MIN || run->wall_ns < WAITS_WALL_NS_MIN);
 	const struct prices prices = prices_measure(&request);
 	const uint64_t *price = prices.ns;
 	double samples = (double)run->target_cpu_ns * r->others_hz / (double)NS_PER_SEC;
@@ -736,12 +758,16 @@ static void tell_prices(struct recording *r)
 	uint64_t priced =
 		price[PRICE_SPAWN] ? smaller(SWITCHES_OF_PROCESS * forks, r->switches) : 0;
 	uint64_t switches = r->switches - priced;
-	if (priced)
-		stacks = (uint64_t)((double)stacks * (double)switches / (double)r->switches);
+	if (priced) {
+		double part = (double)switches / (double)r->switches;
+		stacks = (uint64_t)((double)stacks * part);
+		wakeups = (uint64_t)((double)wakeups * part);
+	}
 	run->kernel_ns = (uint64_t)(samples * (double)price[PRICE_SAMPLE]) +
 	                 threads * price[PRICE_THREAD] + switches * price[PRICE_SWITCH];
-	if (price[PRICE_STACK] > price[PRICE_SWITCH])
-		run->kernel_ns += stacks * (price[PRICE_STACK] - price[PRICE_SWITCH]);
+	run->kernel_ns += idle_gaps(r) * beyond(price[PRICE_IDLE], price[PRICE_SWITCH]) +
+	                  wakeups * beyond(price[PRICE_WAKEUP], price[PRICE_SWITCH]) +
+	                  stacks * beyond(price[PRICE_STACK], price[PRICE_WAKEUP]);
 	// A lock's word that has just been written delays who reads it first, which is the hook. Of
 	// the time between the hook and libc's own function only the price of such a pair is the
 	// hook's.

@@ -97,6 +97,8 @@ struct sampler_status {
 	uint64_t fp_frames;        /* frames stepped by frame pointer for want of unwind rules */
 	uint64_t probes;           /* off-CPU probes */
 	uint64_t switch_stacks;    /* of threads that left their CPU */
+	uint64_t wakeups;          /* records of who ended a wait */
+	uint64_t gaps, gaps_ns;    /* between threads on a CPU, see struct source_gaps */
 	uint64_t lost_ops;         /* records of ops lost, or that do not go together */
 	uint64_t unseen_threads;   /* for which the agent had no ring, or not at once */
 	uint64_t strangers;        /* processes in other PID namespaces that ended before

@@ -112,9 +112,17 @@ struct source_ops {
 	void (*finish)(struct source *s);
 };
 
+/* Times that a CPU had nothing of the run to do for at least SOURCE_IDLE_NS between a thread that
+   left it and the next that came: how many, and how long in sum. 0: not known. */
+#define SOURCE_IDLE_NS UINT64_C(50000)
+struct source_gaps {
+	uint64_t count, ns;
+};
+
 struct source {
 	const struct source_ops *ops;
 	struct source_facts facts;
+	struct source_gaps gaps; /* so far */
 };
 
 extern const struct source_ops perf_kernel_source; /* sampler/perf/perf_event.c, rung 1 */

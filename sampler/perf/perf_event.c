@@ -825,6 +825,23 @@ static bool charge(struct perf_source *s, const struct perf_ring *ring)
 	return lost;
 }
 
+// Threads of the run that leave and enter the CPU of a ring.
+static void count_gaps(struct perf_source *s, struct perf_ring *ring)
+{
+	const struct event *event = &s->event;
+
+	if (event->type != RECORD_SWITCH)
+		return;
+	uint64_t gap_ns = event->sched.in && ring->left_ns && event->time_ns > ring->left_ns
+	                          ? event->time_ns - ring->left_ns
+	                          : 0;
+	if (gap_ns >= SOURCE_IDLE_NS) {
+		s->base.gaps.count++;
+		s->base.gaps.ns += gap_ns;
+	}
+	ring->left_ns = event->sched.in ? 0 : event->time_ns;
+}
+
 static void begin(struct perf_source *s)
 {
 	perf_keeper_start(&s->keeper, &s->rings);
@@ -869,6 +886,7 @@ static const struct event *next_event(struct source *source, uint64_t until_ns, 
 				share_period(s, &s->event.sample);
 			if (s->event.type == RECORD_LOST)
 				s->lost += s->event.lost;
+			count_gaps(s, ring);
 			return &s->event;
 		}
 	}

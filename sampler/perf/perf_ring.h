@@ -45,6 +45,7 @@ struct perf_ring {
 	uint64_t tail;    /* ours: read up to here */
 	uint64_t next_ns; /* time of the record at tail; UINT64_MAX if there is none */
 	struct perf_format format;
+	uint64_t left_ns; /* when a thread left its CPU, as of the last record read; 0: none has */
 
 	/* Records that were taken out of the ring, older than those that are in it: pieces are
 	   added under the lock, while the reader takes from the first. */

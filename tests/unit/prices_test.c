@@ -84,3 +84,48 @@ Test(prices, a_full_file_forgets_the_oldest_price_and_keeps_the_newest)
 	cr_expect(eq(u64, sample_price(999), first));
 	cr_expect(eq(u64, sample_price(499), second));
 }
+
+static struct prices switch_prices(bool switches, bool kept_only)
+{
+	struct prices_request request = {
+		.frequency_hz = 999,
+		.stack_bytes = 4096,
+		.switches = switches,
+		.kept = path,
+		.kept_only = kept_only,
+	};
+
+	return prices_measure(&request);
+}
+
+Test(prices, what_was_measured_with_more_serves_who_asks_for_less_and_never_the_other_way_round)
+{
+	struct prices few, more;
+
+	if (!(few = switch_prices(false, false)).ns[PRICE_SAMPLE])
+		cr_skip("no price of a sample can be measured here");
+	cr_expect(eq(u64, few.ns[PRICE_SWITCH], 0));
+	more = switch_prices(true, false);
+	cr_expect(gt(u64, more.ns[PRICE_SWITCH], 0));
+	cr_expect(eq(u32, count_lines(NULL), 2));
+	cr_expect(eq(u64, switch_prices(false, false).ns[PRICE_SWITCH], more.ns[PRICE_SWITCH]));
+	cr_expect(eq(u32, count_lines(NULL), 2), "nothing was measured");
+}
+
+Test(prices, nothing_is_measured_for_who_asks_for_what_is_kept_alone)
+{
+	cr_expect(eq(u64, switch_prices(true, true).ns[PRICE_SAMPLE], 0));
+	cr_expect(eq(u32, count_lines(NULL), 0));
+}
+
+Test(prices, a_line_of_another_version_is_no_price)
+{
+	FILE *file = fopen(path, "we");
+
+	cr_assert(file);
+	fprintf(file, "1 %" PRIu64 " 1 2 3\n", clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
+	cr_assert(eq(int, fclose(file), 0));
+	if (!sample_price(999))
+		cr_skip("no price of a sample can be measured here");
+	cr_expect(eq(u32, count_lines(NULL), 1), "its fields were not taken for the next line's");
+}
