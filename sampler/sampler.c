@@ -31,7 +31,8 @@
 #define STACK_BYTES_MAX    65528
 #define LOST_SHARE_TOO_BIG 50  // one event in so many
 #define COLLECTOR_SHARE    2   // of a CPU: one in so many
-#define TIMED_EVENTS       16  // one in so many is timed
+#define TIMED_EVERY        17  // one event in so many is timed; odd, as they come in pairs
+#define TIMED_ENOUGH       500 // of more events in a window fewer are timed
 #define EAGER_FREQUENCY    249 // each sample interrupts what runs a second time, for the collector
 
 #define GIVE_WAY_PART      4 // what takes less than that part of all else does not help
@@ -53,7 +54,9 @@ struct sampler {
 	struct budget budget;
 	uint64_t agents_due_ns;
 	struct thinning thinning;
-	uint32_t untimed; // events so far
+	uint32_t untimed;     // events since the last that was timed
+	uint32_t timed_every; // one in so many is
+	uint32_t timed;       // since that was so
 	struct backlog backlog;
 	bool ends; // nothing more will come
 
@@ -61,7 +64,8 @@ struct sampler {
 		uint64_t since_ns, cpu_ns, events, lost;
 		uint64_t target_cpu_ns; // as samples show it
 		uint64_t handlers_ns, hooks_ns;
-		// What was timed: of samples, of stacks of waits, of all else.
+		// What was timed, as much as it stands for: of samples, of stacks of waits, of all
+		// else.
 		uint64_t ticks_ns, switches_ns, rest_ns;
 		uint64_t switches;
 	} window; // since the last housekeeping
@@ -72,6 +76,13 @@ static uint32_t clamp(uint32_t value, uint32_t otherwise, uint32_t low, uint32_t
 	if (!value)
 		return otherwise;
 	return value < low ? low : value > high ? high : value;
+}
+
+// A look at the thread's CPU clock is a system call, and takes as long as many an event.
+static void time_one_in(struct sampler *s, uint64_t events)
+{
+	s->timed_every = events > TIMED_EVERY ? (uint32_t)events | 1 : TIMED_EVERY;
+	s->timed = 0;
 }
 
 struct sampler *sampler_new(const struct sampler_options *options, struct modules *modules,
@@ -94,6 +105,7 @@ struct sampler *sampler_new(const struct sampler_options *options, struct module
 	                               STACK_BYTES_MIN, STACK_BYTES_MAX);
 	s->budget.percent = options->budget_percent;
 	s->thinning.enough = options->enough;
+	time_one_in(s, 0);
 	s->tracker = tracker_new(modules, options->unwinder, sink, err);
 	if (!s->tracker)
 		return NULL;
@@ -357,6 +369,7 @@ static void keep_house(struct sampler *s, uint64_t now_ns)
 		give_way(s, now_ns, wall);
 	else
 		keep_budget(s, now_ns, wall, cpu - s->window.cpu_ns);
+	time_one_in(s, (events - s->window.events) / TIMED_ENOUGH);
 	s->window.since_ns = now_ns;
 	s->window.cpu_ns = cpu;
 	s->window.events = events;
@@ -432,7 +445,6 @@ static bool is_tick(const struct event *event)
 	return event->type == RECORD_SAMPLE && event->sample.kind == SAMPLE_ON_CPU;
 }
 
-// The thread's CPU clock takes about as long to read as many an event to handle.
 static uint64_t stopwatch(bool timed)
 {
 	return timed ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
@@ -442,14 +454,16 @@ static uint64_t stopwatch(bool timed)
 // broken.
 static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 {
-	bool timed = s->untimed++ % TIMED_EVENTS == 0;
+	bool timed = ++s->untimed >= s->timed_every;
 	uint64_t start = stopwatch(timed);
 	const struct event *event = s->source->ops->next(s->source, until_ns, err);
 
 	if (!event)
 		return false;
-	if (timed)
+	if (timed) {
+		s->untimed = 0;
 		see_backlog(s);
+	}
 	bool tick = is_tick(event);
 	bool wait = event->type == RECORD_SAMPLE && event->sample.kind == SAMPLE_SWITCH;
 	uint64_t taken = stopwatch(timed);
@@ -460,13 +474,15 @@ static bool handle_next(struct sampler *s, uint64_t until_ns, struct error *err)
 	else
 		tracker_handle(s->tracker, event);
 	forget_ended(s, event);
-	uint64_t own = taken - start + stopwatch(timed) - turn;
+	uint64_t own = (taken - start + stopwatch(timed) - turn) * s->timed_every;
 	s->window.ticks_ns += tick ? own : 0;
 	s->window.switches_ns += wait ? own : 0;
 	s->window.switches += wait;
 	s->status.switch_stacks += wait;
 	s->status.wakeups += event->type == RECORD_WAKING;
-	s->window.rest_ns += turn - taken + (tick || wait ? 0 : own);
+	s->window.rest_ns += (turn - taken) * s->timed_every + (tick || wait ? 0 : own);
+	if (timed && ++s->timed == TIMED_ENOUGH)
+		time_one_in(s, (uint64_t)s->timed_every * 2);
 	return true;
 }
 
@@ -551,13 +567,13 @@ int sampler_drain(struct sampler *s, struct error *err)
 	if (result == 0) {
 		uint64_t start = stopwatch(true);
 		tracker_probe(s->tracker, clock_now_ns());
-		s->window.rest_ns += (stopwatch(true) - start) / TIMED_EVENTS;
+		s->window.rest_ns += stopwatch(true) - start;
 		keep_house(s, now);
 		look_at_processes(s, now);
 		start = stopwatch(true);
 		tracker_look_at_goroutines(s->tracker, now);
 		tracker_look_at_tasks(s->tracker, now);
-		s->window.rest_ns += (stopwatch(true) - start) / TIMED_EVENTS;
+		s->window.rest_ns += stopwatch(true) - start;
 	}
 	choose_priority(s);
 	return result;
