@@ -1,15 +1,40 @@
 # SPDX-License-Identifier: MIT
 # The libraries that we stand on, as imported targets.
-find_package(PkgConfig REQUIRED)
+find_package(PkgConfig)
+if(NOT PKG_CONFIG_FOUND)
+  message(FATAL_ERROR "pkg-config is missing\n  hint: On Debian and Ubuntu: apt install pkg-config")
+endif()
+set(missing)
+set(missing_packages)
+
+# library(PREFIX PACKAGE MODULE...): of pkg-config; PACKAGE is Debian's.
+macro(library prefix package)
+  pkg_check_modules(${prefix} IMPORTED_TARGET ${ARGN})
+  if(NOT ${prefix}_FOUND)
+    list(APPEND missing ${ARGN})
+    list(APPEND missing_packages ${package})
+  endif()
+endmacro()
+
 # symbolize/ leaves DWARF 5 and split DWARF to elfutils; releases older than that have not been tried.
-pkg_check_modules(DW REQUIRED IMPORTED_TARGET libdw>=0.183)
-pkg_check_modules(ELF REQUIRED IMPORTED_TARGET libelf>=0.183)
-pkg_check_modules(UNWIND REQUIRED IMPORTED_TARGET libunwind-ptrace libunwind-generic libunwind)
-pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
-pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET smartcols)
-pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
-pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
-find_library(IBERTY iberty REQUIRED)
+library(DW libdw-dev libdw>=0.183)
+library(ELF libelf-dev libelf>=0.183)
+library(UNWIND libunwind-dev libunwind-ptrace libunwind-generic libunwind)
+library(SQLITE libsqlite3-dev sqlite3)
+library(SMARTCOLS libsmartcols-dev smartcols)
+library(ZLIB zlib1g-dev zlib)
+library(LZMA liblzma-dev liblzma)
+find_library(IBERTY iberty)
+if(NOT IBERTY)
+  list(APPEND missing iberty)
+  list(APPEND missing_packages libiberty-dev)
+endif()
+if(missing)
+  list(JOIN missing ", " missing)
+  list(JOIN missing_packages " " missing_packages)
+  message(FATAL_ERROR "libraries or their headers are missing, or too old: ${missing}\n"
+                      "  hint: On Debian and Ubuntu: apt install ${missing_packages}")
+endif()
 
 # Without it, hot loops get no kind, which the report says. Releases before 4 have no file for
 # pkg-config, so it is looked for by hand.

@@ -25,6 +25,7 @@ foreach(part
   batch_examples
   bench
   births
+  building
   ci_examples
   collector_killed
   compiling
