@@ -389,5 +389,11 @@ bool insn_decode(const uint8_t *code, size_t size, uint32_t at, struct insn *out
 	take_math(&d, out);
 	take_kind(&d, out);
 	take_op(&d, out);
+	if (out->nothing) {
+		// The memory that a long nop names is not read.
+		out->loads = out->stores = out->more_memory = false;
+		out->memory = (struct insn_memory){ .base = INSN_NO_REG, .index = INSN_NO_REG };
+		out->reads = 0;
+	}
 	return true;
 }

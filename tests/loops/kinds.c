@@ -184,7 +184,7 @@ void s_store(double (*a)[1024], long n, int j)
 		a[i][j] = 1.0;
 }
 
-// stride
+// stride; copy
 void s_sieve(char *c, long i, long n)
 {
 	for (long j = i * i; j < n; j += i)

@@ -40,6 +40,23 @@ Test(loop, a_walk_along_a_list)
 	cr_expect(eq(int, kind_of(walk, sizeof(walk), 3), LOOP_CHASE));
 }
 
+Test(loop, a_nop_reads_nothing)
+{
+	// nopw %cs:0x0(%rax,%rax,1) with two prefixes more, nopl 0x0(%rax), xchg %ax,%ax
+	static const uint8_t nops[][12] = {
+		{ 0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0x00 },
+		{ 0x0f, 0x1f, 0x40, 0x00 },
+		{ 0x66, 0x90 },
+	};
+	struct insn insn;
+
+	need_decoder();
+	for (size_t i = 0; i < sizeof(nops) / sizeof(nops[0]); i++) {
+		cr_assert(insn_decode(nops[i], sizeof(nops[i]), 0, &insn));
+		cr_expect(not(insn.loads || insn.stores || insn.more_memory), "nop %zu", i);
+	}
+}
+
 // addsd (%rdi),%xmm0; add %rdx,%rdi; cmp %rcx,%rdi; jne
 static const uint8_t step[] = { 0xf2, 0x0f, 0x58, 0x07, 0x48, 0x01, 0xd7,
 	                        0x48, 0x39, 0xcf, 0x75, 0xf4, 0xc3 };
