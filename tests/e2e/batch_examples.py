@@ -10,7 +10,7 @@ import re
 import shutil
 import xml.etree.ElementTree
 
-from harness import BOTTLENECK, Case, main, need
+from harness import BOTTLENECK, MPIRUN, Case, main, need
 
 MANUAL = os.path.join(os.path.dirname(__file__), "..", "..", "man", "bottleneck-batch.5")
 RANKS = 4
@@ -206,9 +206,7 @@ class Mpirun(Examples):
         need("mpirun")
         self.write("mpi.conf", EXAMPLES["mpirun"][0])
         results = self.make_directory("results")
-        done = self.shell("bottleneck batch -o runs mpi.conf", RESULTS=results,
-                          OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                          OMPI_MCA_rmaps_base_oversubscribe="1")
+        done = self.shell("bottleneck batch -o runs mpi.conf", RESULTS=results, **MPIRUN)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(set(os.listdir(results)), {str(rank) for rank in range(4)})
         self.check_ranks("four.*.bneck")

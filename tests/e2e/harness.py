@@ -21,6 +21,10 @@ SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "target
 NOBODY = 65534
 # Far above what any test needs: a machine under load is slow, a hang is forever.
 TIMEOUT = 120
+# Root may run mpirun, with more ranks than there are CPUs: Open MPI 4, and 5, whose launcher is PRRTE.
+MPIRUN = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+          "OMPI_MCA_rmaps_base_oversubscribe": "1",
+          "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
 
 
 def target(name):

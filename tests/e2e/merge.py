@@ -18,7 +18,7 @@ import sys
 import time
 import unittest
 
-from harness import BOTTLENECK, NOBODY, Case, main, target
+from harness import BOTTLENECK, MPIRUN, NOBODY, Case, main, target
 
 RANKS = os.path.abspath(os.environ.get("RANKS", "build/tests/ranks"))
 FAKE = os.path.abspath(os.environ.get("FAKE", "build/tests/gpu/fake"))
@@ -189,9 +189,8 @@ class Merge(Case):
 
     def test_the_planted_straggler_is_named(self):
         program = self.build_straggler()
-        environment = self.environment(OMPI_ALLOW_RUN_AS_ROOT="1",
-                                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        done = self.bare(["mpirun", "--oversubscribe", "-n", "4", BOTTLENECK, "--no-report",
+        environment = self.environment(**MPIRUN)
+        done = self.bare(["mpirun", "-n", "4", BOTTLENECK, "--no-report",
                           "-o", self.path("run.%r.bneck"), program], env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         parts = [self.path(f"run.{i}.bneck") for i in range(4)]

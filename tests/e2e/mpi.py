@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from harness import BOTTLENECK, Case, main, need
+from harness import BOTTLENECK, MPIRUN, Case, main, need
 
 OP_ROWS = os.environ.get("OP_ROWS", "build/tests/op_rows")
 RANKS = 4
@@ -79,9 +79,7 @@ end program
 
 class Mpi(Case):
     def environment(self, **extra):
-        return super().environment(OMPI_ALLOW_RUN_AS_ROOT="1",
-                                   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                                   OMPI_MCA_rmaps_base_oversubscribe="1", **extra)
+        return super().environment(**MPIRUN, **extra)
 
     def build(self, source, compiler="mpicc", name="app.c"):
         need(compiler, "mpirun")

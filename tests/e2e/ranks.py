@@ -5,7 +5,7 @@ import os
 import socket
 import sqlite3
 
-from harness import BOTTLENECK, Case, main, need
+from harness import BOTTLENECK, MPIRUN, Case, main, need
 
 LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "MV2_", "SLURM_", "RANK", "WORLD_SIZE", "TORCHELASTIC_")
 
@@ -69,9 +69,8 @@ class Ranks(Case):
 
     def test_mpirun(self):
         need("mpirun")
-        environment = self.environment(OMPI_ALLOW_RUN_AS_ROOT="1",
-                                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        done = self.bare(["mpirun", "--oversubscribe", "-n", "4", BOTTLENECK, "--no-report",
+        environment = self.environment(**MPIRUN)
+        done = self.bare(["mpirun", "-n", "4", BOTTLENECK, "--no-report",
                           "-o", self.path("run.%r.bneck"), "sh", "-c",
                           "echo rank $OMPI_COMM_WORLD_RANK"], env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
