@@ -191,14 +191,19 @@ static const char *find_file(const struct jit_name *text)
 	return blank ? blank + 1 : NULL;
 }
 
-// "fit /a/b.js:12:3"
-static bool split_source(struct jit_name *name, struct jit_name *file, int *line)
+// "fit /a/b.js:12:3"; of V8 up to Node 18.19, "fit /a/b.js:12".
+static bool split_source(struct jit_name *name, bool v8, struct jit_name *file, int *line)
 {
 	struct jit_name rest = *name;
 	int column, row;
 
-	if (!take_number(&rest, &column) || !take_number(&rest, &row))
+	if (!take_number(&rest, &column))
 		return false;
+	if (!take_number(&rest, &row)) {
+		if (!v8)
+			return false;
+		row = column;
+	}
 	const char *at = find_file(&rest);
 	if (!at || at == rest.text)
 		return false;
@@ -296,7 +301,7 @@ bool jit_map_source(struct jit_name *name, struct jit_name *file, int *line)
 		return true;
 	take_java_type(name);
 	bool script = take_tier(name);
-	bool found = split_source(name, file, line);
+	bool found = split_source(name, script, file, line);
 	// What V8's own profiler calls it.
 	if (script && !name->length)
 		*name = (struct jit_name){ "(anonymous)", strlen("(anonymous)"), name->reused };

@@ -125,8 +125,15 @@ Test(jit_map, functions_of_v8_are_named_without_how_they_were_compiled)
 	check_name("JS:~load node:internal/modules/cjs/loader:1604:37", "load",
 	           "node:internal/modules/cjs/loader", 1604);
 	check_name("JS:*fit webpack:///./src/fit.ts:4:1", "fit", "webpack:///./src/fit.ts", 4);
+	// The columns are missing up to Node 18.19.
+	check_name("LazyCompile:*fit /srv/app.js:12", "fit", "/srv/app.js", 12);
+	check_name("Function:^ file:///srv/my app/x.mjs:3", "(anonymous)", "/srv/my app/x.mjs", 3);
+	check_name("LazyCompile:~load node:internal/modules/cjs/loader:1604", "load",
+	           "node:internal/modules/cjs/loader", 1604);
+	check_name("fit /srv/app.js:12", "fit /srv/app.js:12", NULL, 0);
 	// What eval() was given has no file.
 	check_name("JS:*evaluated :1:9", "evaluated", NULL, 0);
+	check_name("LazyCompile:*evaluated :1", "evaluated", NULL, 0);
 	check_name("JS:~", "(anonymous)", NULL, 0);
 	check_name("JS:", "JS:", NULL, 0);
 	check_name("JS:other", "JS:other", NULL, 0);
