@@ -69,6 +69,7 @@ struct wait_event {
 	uint32_t kind, flags; /* enum held_kind, enum held_flags */
 	uint64_t object;      /* of HELD_SEMAPHORE: the same for all who wait for it; else 0 */
 	bool gil;             /* ADDRESS is that of the lock of Python's interpreter */
+	uint64_t step_ns;     /* after so long THREAD was woken in any case; 0: it was not */
 	uint32_t count;
 	const struct wait_share *parts; /* in the order of time */
 };

@@ -171,6 +171,8 @@ void profile_wall_wait(struct profile *p, const struct wait_event *wait)
 		.kind = wait->gil ? WALL_GIL : wait->kind,
 		// The interpreter's lock is waited for in turns of some milliseconds.
 		.goes_on = condition && (wait->flags & HELD_TIMED_OUT),
+		.wakes = wait->kind == HELD_CONDITION,
+		.step_ns = wait->step_ns,
 		.failed = (wait->flags & (HELD_TIMED_OUT | HELD_INTERRUPTED)) != 0,
 		.object = wait->object,
 		.shares = shares,

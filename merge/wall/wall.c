@@ -558,8 +558,37 @@ void wall_stack(struct wall *w, const struct wall_stack *stack)
 	advance(w, stack->time_ns);
 }
 
+// Which of its shares has ended WAIT: the first wakeup that has ended no other wait. Who is woken
+// and has no CPU yet changes nothing by what comes then, however often the same thread wakes. Where
+// all have ended others they were broadcasts, and the last one counts.
+static uint32_t ended_by(struct wall *w, const struct wall_wait *wait)
+{
+	for (uint32_t i = 0; i < wait->count; i++) {
+		const struct wall_share *s = &wait->shares[i];
+		uint64_t wake = hash_pair(s->until_ns, s->thread);
+		uint64_t *kept = &w->wakes[wake % WAKES_KEPT];
+		if (*kept == wake)
+			continue;
+		*kept = wake;
+		return i;
+	}
+	return wait->count - 1;
+}
+
+// From when on the thread of WAIT, of which COUNT shares are kept, wanted a CPU; UINT64_MAX: that
+// is not known.
+static uint64_t woken_in(const struct wall_wait *wait, uint32_t count)
+{
+	bool ended = wait->wakes && !wait->failed && count;
+	uint64_t step_ns = wait->step_ns ? wait->from_ns + wait->step_ns : UINT64_MAX;
+
+	return min_ns(step_ns, ended ? wait->shares[count - 1].until_ns : UINT64_MAX);
+}
+
 void wall_wait(struct wall *w, const struct wall_wait *wait)
 {
+	uint32_t count =
+		wait->wakes && !wait->failed && wait->count ? ended_by(w, wait) + 1 : wait->count;
 	struct history *h = wall_find_thread(w, wait->thread);
 	struct edge_times *times = h ? deque_push(&h->edges, struct edge_times) : NULL;
 
@@ -576,6 +605,7 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 		(struct edge_times){ .from_ns = wait->from_ns,
 		                     .to_ns = wait->to_ns,
 		                     .resource = wait->resource,
+		                     .woken_ns = woken_in(wait, count),
 		                     .module = wait->module,
 		                     .made = wait->made,
 		                     .kind = wait->kind,
@@ -583,7 +613,7 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 		                     .semaphore =
 		                             wait->object ? semaphores_add(w->semaphores, wait) : 0,
 		                     .first_share = h->shares_dropped + h->shares.count };
-	for (; times->count < wait->count; times->count++) {
+	for (; times->count < count; times->count++) {
 		struct wall_share *share = deque_push(&h->shares, struct wall_share);
 		if (!share)
 			return;

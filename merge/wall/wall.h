@@ -70,6 +70,8 @@ struct wall_wait {
 	uint32_t kind;     /* enum held_kind, or WALL_GIL */
 	bool goes_on;      /* it timed out, to be taken up again: who ends that ends this one */
 	bool failed;       /* it timed out, or was interrupted */
+	bool wakes;        /* the shares are wakeups, of which each ends one wait */
+	uint64_t step_ns;  /* after so long it is woken in any case; 0: it is not */
 	uint64_t object;   /* of HELD_SEMAPHORE: what stands for it, whoever waits; 0: not known */
 	uint32_t count;
 	const struct wall_share *shares; /* borrowed */

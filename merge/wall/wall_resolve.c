@@ -336,9 +336,9 @@ static uint64_t waited_until(const struct wall *w, const struct history *h, cons
 
 // One after the other: who was waited for in RAW. What TIMES tells may have been taken up again,
 // and was ENDed then. False: nobody is known.
-static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
-                      const struct edge_times *times, const struct edge_times *end, bool force,
-                      struct deque *shares, bool *guessed)
+static bool find_shares(struct wall *w, struct history *h, const struct raw *raw,
+                        const struct edge_times *times, const struct edge_times *end, bool force,
+                        struct deque *shares, bool *guessed)
 {
 	const bool told = raw->told && !names_anybody(h, times);
 
@@ -378,6 +378,30 @@ static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
 	bool beside = times && until >= times->to_ns;
 	return add_share(shares, raw->to_ns,
 	                 beside ? deque_last(shares, struct wall_share)->thread : WALL_NOBODY);
+}
+
+// The same; but since its thread was woken it has waited for a CPU.
+static bool shares_of(struct wall *w, struct history *h, const struct raw *raw,
+                      const struct edge_times *times, const struct edge_times *end, bool force,
+                      struct deque *shares, bool *guessed)
+{
+	bool known = find_shares(w, h, raw, times, end, force, shares, guessed);
+
+	if (!times || times->woken_ns >= raw->to_ns || raw->ran)
+		return known;
+	size_t kept =
+		array_search(shares->count, k,
+	                     deque_at(shares, struct wall_share, k)->until_ns <= times->woken_ns);
+	// What nobody is known for up to then stays so.
+	if (kept < shares->count || !known) {
+		uint32_t thread = kept < shares->count
+		                          ? deque_at(shares, struct wall_share, kept)->thread
+		                          : 0;
+		shares->count = kept;
+		if (times->woken_ns > raw->from_ns && !add_share(shares, times->woken_ns, thread))
+			return false;
+	}
+	return add_share(shares, raw->to_ns, WALL_NOBODY);
 }
 
 // NS more of the run's own thread on a CPU at NODE, or less.
@@ -686,7 +710,7 @@ static uint64_t ended_ns(const struct history *h, const struct edge_times *times
 	for (uint32_t i = times->count; i-- > 0;) {
 		const struct wall_share *s = share_at(h, times, i);
 		if (s->thread && s->thread != WALL_NOBODY)
-			return min_ns(s->until_ns, times->to_ns);
+			return min_ns(min_ns(s->until_ns, times->woken_ns), times->to_ns);
 	}
 	return 0;
 }

@@ -138,6 +138,7 @@ struct fold {
 
 struct edge_times {
 	uint64_t from_ns, to_ns, resource;
+	uint64_t woken_ns;    /* from then on its thread wanted a CPU, as far as is known */
 	uint64_t first_share; /* in all that its thread ever had */
 	struct frame made;
 	uint32_t module, kind, count;
@@ -274,6 +275,7 @@ struct known_thread {
 };
 
 #define SPUN_NODES 8
+#define WAKES_KEPT 1024
 
 struct wall {
 	wall_told *told;
@@ -318,6 +320,7 @@ struct wall {
 	size_t edge_count, edge_capacity, seen_capacity;
 	struct hash edge_index;
 	struct semaphores *semaphores;
+	uint64_t wakes[WAKES_KEPT]; /* those that have ended a wait: a hash of each */
 	struct wall_coverage coverage;
 	struct wall_busy busy;
 	uint64_t busy_ns; /* when the number of threads that run, or are ready to, changed last */

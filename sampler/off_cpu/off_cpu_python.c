@@ -132,3 +132,10 @@ bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address)
 
 	return remote && python_remote_is_gil(remote, address);
 }
+
+uint64_t off_cpu_python_gil_step_ns(const struct thread *thread, uint64_t address)
+{
+	const struct python_remote *remote = thread->process->python.remote;
+
+	return remote ? python_remote_gil_step_ns(remote, address) : 0;
+}

@@ -58,3 +58,7 @@ enum python_tasks_found off_cpu_python_tasks(struct off_cpu_python *p, struct pr
 
 /* Whether a wait for the futex at ADDRESS is one for the GIL. */
 bool off_cpu_python_is_gil(const struct thread *thread, uint64_t address);
+
+/* After how long THREAD, which waits at the condition variable ADDRESS of a GIL, is woken in any
+   case; 0: it is not. */
+uint64_t off_cpu_python_gil_step_ns(const struct thread *thread, uint64_t address);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define INTERPRETERS_MAX 64
+#define GIL_STEP_MAX_US  UINT64_C(100000000) /* longer ones are no steps */
 #define STATES_MAX       4096
 #define STATES_EACH      16   // of one thread, in as many interpreters
 #define STEPS_MAX        4096 // frames and shims
@@ -51,6 +52,7 @@ struct python_remote {
 	struct state *states;
 	size_t state_count, state_capacity;
 	uint64_t gils[INTERPRETERS_MAX];
+	uint64_t gil_steps_ns[INTERPRETERS_MAX]; /* see python_remote_gil_step_ns() */
 	uint32_t gil_count;
 	uint64_t listed_ns, newest; /* the first interpreter's newest state then */
 
@@ -169,8 +171,11 @@ static void add_gil(struct python_remote *r, const struct python *p, struct remo
 	for (uint32_t i = 0; i < r->gil_count; i++)
 		if (r->gils[i] == gil) // interpreters may share it
 			return;
-	if (gil && !r->layout.free_threaded && r->gil_count < INTERPRETERS_MAX)
-		r->gils[r->gil_count++] = gil;
+	if (!gil || r->layout.free_threaded || r->gil_count == INTERPRETERS_MAX)
+		return;
+	uint64_t step_us = word_at(m, gil, r->layout.gil_holder - (int32_t)sizeof(uint64_t));
+	r->gil_steps_ns[r->gil_count] = step_us < GIL_STEP_MAX_US ? step_us * NS_PER_US : 0;
+	r->gils[r->gil_count++] = gil;
 }
 
 static void list_states(struct python_remote *r, struct remote_memory *m, uint64_t interpreter,
@@ -536,4 +541,15 @@ bool python_remote_is_gil(const struct python_remote *r, uint64_t address)
 		if (address >= r->gils[i] && address - r->gils[i] < (uint64_t)r->layout.gil_bytes)
 			return true;
 	return false;
+}
+
+uint64_t python_remote_gil_step_ns(const struct python_remote *r, uint64_t address)
+{
+	// The counter of switches comes between.
+	const uint64_t timed = (uint64_t)r->layout.gil_locked + 2 * sizeof(uint64_t);
+
+	for (uint32_t i = 0; i < r->gil_count; i++)
+		if (address == r->gils[i] + timed)
+			return r->gil_steps_ns[i];
+	return 0;
 }

@@ -71,3 +71,9 @@ bool python_remote_gil(const struct python_remote *r, struct remote_memory *memo
  * python_remote_chain() has found is what is known.
  */
 bool python_remote_is_gil(const struct python_remote *r, uint64_t address);
+
+/*
+ * After how long a thread that waits at the condition variable ADDRESS of a GIL is woken in any
+ * case, to ask the holder to give way (sys.setswitchinterval()). 0: it is none, or not known.
+ */
+uint64_t python_remote_gil_step_ns(const struct python_remote *r, uint64_t address);

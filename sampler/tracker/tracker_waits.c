@@ -280,6 +280,7 @@ void tracker_on_wait(struct tracker *t, const struct event *event)
 	if (wait.kind == HELD_SEMAPHORE)
 		wait.object = object_of(t, event);
 	wait.gil = thread && off_cpu_python_is_gil(thread, wait.address);
+	wait.step_ns = wait.gil ? off_cpu_python_gil_step_ns(thread, wait.address) : 0;
 	if (thread && wait.kind != HELD_JOIN) {
 		const struct tracker_resource *r = resource_of(t, thread->process, from);
 		wait.made = r->made;

@@ -505,12 +505,18 @@ Test(python_remote, who_waits_within_the_gil_waits_for_it)
 		if (l->runtime_gil < 0)
 			memcpy(&gil, image.bytes + (image.interpreter - BASE) + l->interpreter_gil,
 			       8);
+		const uint64_t timed = (uint64_t)l->gil_locked + 16;
 		two_functions();
 		image_thread(&image, TID);
+		image_poke(&image, gil, l->gil_holder - 8, 5000, 8);
 		cr_expect(not(python_remote_is_gil(remote, gil + 40)), "not known yet");
 		chain_of(TID);
 		cr_expect(python_remote_is_gil(remote, gil + 40), "3.%u", minor);
 		cr_expect(not(python_remote_is_gil(remote, gil - 8)), "3.%u", minor);
+		cr_expect(eq(u64, python_remote_gil_step_ns(remote, gil + timed), 5000000), "3.%u",
+		          minor);
+		cr_expect(eq(u64, python_remote_gil_step_ns(remote, gil + timed + 88), 0), "3.%u",
+		          minor);
 		cr_expect(not(python_remote_is_gil(remote, gil + (uint64_t)l->gil_bytes)), "3.%u",
 		          minor);
 		tear_down();

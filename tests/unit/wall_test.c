@@ -1597,6 +1597,102 @@ Test(wall, a_packet_within_the_machine_is_of_who_has_the_other_end)
 	wall_free(wall);
 }
 
+// THREAD waits at a condition from now on for 100 ms, in which thread 2 works, and wakes at each of
+// AT_MS, up to a 0. For how long it waits for thread 2.
+static uint64_t wait_for_wakes(uint32_t thread, const int *at_ms, uint64_t step_ms)
+{
+	struct wall_share shares[4];
+	uint64_t begin = now, ns = 0;
+	uint32_t count = 0;
+	size_t edges;
+
+	for (; at_ms[count]; count++)
+		shares[count] = (struct wall_share){ begin + (uint64_t)at_ms[count] * MS, 2 };
+	change(thread, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 1; ms <= 100; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	wall_wait(wall, &(struct wall_wait){ .thread = thread,
+	                                     .from_ns = begin,
+	                                     .to_ns = now,
+	                                     .resource = 1,
+	                                     .kind = WALL_GIL,
+	                                     .goes_on = !count,
+	                                     .failed = !count,
+	                                     .wakes = true,
+	                                     .step_ns = step_ms * MS,
+	                                     .shares = shares,
+	                                     .count = count });
+	change(thread, begin, THREAD_BLOCKED, THREAD_RUNS);
+	now += 200 * MS;
+	change(thread, now - 200 * MS, THREAD_RUNS, THREAD_RUNS);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	for (size_t i = 0; i < edges; i++)
+		ns += e[i].holder == 2 && e[i].waiter == thread ? e[i].ns : 0;
+	return ns / MS;
+}
+
+// A thread that was woken and has no CPU is woken in vain by whoever lets go again meanwhile, as
+// Python's lock is around each system call: it does not wait for that one any more.
+Test(wall, who_was_woken_waits_for_nobody_however_often_it_is_woken_again)
+{
+	two_run();
+	cr_expect(eq(u64, wait_for_wakes(1, (const int[]){ 20, 60, 90, 0 }, 0), 20));
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 20, 2));
+	wall_free(wall);
+}
+
+// Two wait: the first wakeup is of the one that ends its wait first.
+Test(wall, a_wakeup_ends_one_wait)
+{
+	const uint64_t begin = NS_PER_SEC;
+	struct wall_share shares[] = { { begin + 20 * MS, 2 }, { begin + 60 * MS, 2 } };
+	uint64_t ns[4] = { 0 };
+	size_t edges;
+
+	two_run();
+	wall_thread(wall, 3, 1, 3, now);
+	change(3, now, THREAD_READY, THREAD_RUNS);
+	for (uint32_t thread = 1; thread <= 3; thread += 2)
+		change(thread, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t thread = i ? 1 : 3;
+		for (int ms = 0; ms < (i ? 60 : 30); ms++) {
+			now += MS;
+			tick(2, 2, false);
+		}
+		wall_wait(wall, &(struct wall_wait){ .thread = thread,
+		                                     .from_ns = begin,
+		                                     .to_ns = now,
+		                                     .resource = 1,
+		                                     .kind = HELD_CONDITION,
+		                                     .wakes = true,
+		                                     .shares = shares,
+		                                     .count = i + 1 });
+		change(thread, begin, THREAD_BLOCKED, THREAD_RUNS);
+	}
+	now += 200 * MS;
+	wall_finish(wall, now);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	for (size_t i = 0; i < edges; i++)
+		ns[e[i].waiter] += e[i].holder == 2 ? e[i].ns / MS : 0;
+	cr_expect(eq(u64, ns[3], 20));
+	cr_expect(eq(u64, ns[1], 60), "the other one");
+	wall_free(wall);
+}
+
+// Python's lock is waited for in steps of 5 ms: what is longer is the wait for a CPU behind a step.
+Test(wall, who_is_woken_after_a_step_wants_a_cpu_from_then_on)
+{
+	two_run();
+	cr_expect(eq(u64, wait_for_wakes(1, (const int[]){ 90, 0 }, 5), 5));
+	cr_expect(eq(u64, wait_for_wakes(1, (const int[]){ 3, 90, 0 }, 5), 8), "3 ms more");
+	wall_finish(wall, now);
+	wall_free(wall);
+}
+
 // The agent tells that thread 1 waited for 100 ms at a condition, for TOLD; the kernel that thread
 // 2 woke it. How much of it is of thread 2.
 static uint64_t wait_as_agent_tells(uint32_t told_thread)
