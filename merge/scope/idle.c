@@ -81,8 +81,15 @@ static const char *const calls_for_work[] = {
 #define CALLS        (sizeof(calls_for_work) / sizeof(calls_for_work[0]))
 #define CALLS_THREAD 9 // of them, that tell of threads alone
 
+// Where a thread of Go's runtime waits for a goroutine that can run, or watches the others. Which
+// thread that is, the first one as well as another, is chance.
+static const char *const go_schedulers[] = { "runtime.schedule", "runtime.sysmon" };
+
+#define GO_SCHEDULERS (sizeof(go_schedulers) / sizeof(go_schedulers[0]))
+
 struct wanted_names {
 	uint32_t ids[CALLS]; /* strings; 0: no such name is in the profile */
+	uint32_t go[GO_SCHEDULERS];
 };
 
 static struct wanted_names find_names(const struct profile *p)
@@ -91,20 +98,29 @@ static struct wanted_names find_names(const struct profile *p)
 
 	for (size_t i = 0; i < CALLS; i++)
 		names.ids[i] = strings_find(profile_strings(p), calls_for_work[i]);
+	for (size_t i = 0; i < GO_SCHEDULERS; i++)
+		names.go[i] = strings_find(profile_strings(p), go_schedulers[i]);
 	return names;
+}
+
+// In a function of one of the COUNT IDS.
+static bool is_in(const struct profile *p, const uint32_t *ids, size_t count,
+                  const struct location *location)
+{
+	const struct place *places = profile_places(p, location);
+
+	for (uint32_t i = 0; i < location->place_count; i++)
+		for (size_t n = 0; places[i].function && n < count; n++)
+			if (places[i].function == ids[n])
+				return true;
+	return false;
 }
 
 // In one of the calls from number FIRST on.
 static bool waits_in(const struct profile *p, const struct wanted_names *names, size_t first,
                      const struct location *location)
 {
-	const struct place *places = profile_places(p, location);
-
-	for (uint32_t i = 0; i < location->place_count; i++)
-		for (size_t n = first; places[i].function && n < CALLS; n++)
-			if (places[i].function == names->ids[n])
-				return true;
-	return false;
+	return is_in(p, names->ids + first, CALLS - first, location);
 }
 
 // What is known of threads: [slot - 1].
@@ -262,7 +278,8 @@ static uint8_t next_state(const struct profile *p, const struct wanted_names *na
 	if (location_is_mark(location, MARK_GIL)) // it has work, and is kept from it
 		return 0;
 	if ((state & HARDLY_RAN && waits_in(p, names, 0, location)) ||
-	    (state & PARENT && waits_in(p, names, CALLS_THREAD, location)))
+	    (state & PARENT && waits_in(p, names, CALLS_THREAD, location)) ||
+	    (state && is_in(p, names->go, GO_SCHEDULERS, location)))
 		state |= FOR_WORK;
 	return state;
 }

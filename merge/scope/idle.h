@@ -25,6 +25,9 @@
  * stack without any code of the user's, as make(1) does. Where it calls wait(2) that is a metric of
  * its own.
  *
+ * A thread of a Go program waits for work wherever its scheduler does: the time of goroutines that
+ * wait is theirs (merge/op/goroutines.h).
+ *
  * Waits of which the stack was not seen, as many short ones, are idle in a thread whose other waits
  * are, for IDLE_ALIKE of their time.
  */
