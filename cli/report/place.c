@@ -172,17 +172,34 @@ static bool is_code(const struct call_node *node)
 	return node->name[0] != '[' || node->module || strcmp(node->name, "[jit]") == 0;
 }
 
+// What is compiled at run time is no library: one of its functions may be the user's, another a
+// library's. What still interprets others has no name that says whom.
+static bool is_jit(const char *module)
+{
+	return module && strncmp(module, "[jit", 4) == 0;
+}
+
+static bool interprets(const struct call_node *node)
+{
+	return is_jit(node->module) && strcmp(node->name, "Interpreter") == 0;
+}
+
 // OUTER is of another library.
 static void outer_above(struct direct *d, const struct call_node *node, const char *module,
                         const struct call_node *outer, int depth)
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
-		bool within = node->kernel || node->op || origin_is_libc(node->module) ||
-		              (node->module && strings_same(node->module, module));
+		bool same = node->module && strings_same(node->module, module) &&
+		            (!is_jit(module) || strcmp(node->name, d->function) == 0);
+		bool within = node->kernel || node->op || origin_is_libc(node->module) || same;
 		if (outer && is_code(outer) && strcmp(node->name, d->function) == 0 &&
 		    strings_same(node->module, module))
 			add_direct(d, outer, node->self);
-		outer_above(d, node->child, module, within ? outer : node, depth + 1);
+		outer_above(d, node->child, module,
+		            within             ? outer
+		            : interprets(node) ? NULL
+		                               : node,
+		            depth + 1);
 	}
 }
 

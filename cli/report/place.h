@@ -39,7 +39,8 @@ struct place_direct place_named_above(const struct call_tree *tree, const char *
                                       const char *module);
 
 /* The code, with a name or without, that most of the self time of NAME in MODULE is called from: of
-   each path the innermost that is neither of MODULE nor of the C library. */
+   each path the innermost that is neither of MODULE nor of the C library. Of what was compiled at
+   run time, which has one MODULE for all, it is any other function. */
 struct place_direct place_outer_caller(const struct call_tree *tree, const char *name,
                                        const char *module);
 

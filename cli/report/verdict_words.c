@@ -72,7 +72,7 @@ const char *verdict_thread_name(const struct verdict_facts *f, char *buffer, siz
 	return buffer;
 }
 
-// "decode (augment.c:88)", "memcpy in libc.so.6", "copy_page in the kernel".
+// "decode (augment.c:88)", "memcpy in libc.so.6", "copy_page in the kernel", "A.fib(int)".
 static void name_place(const char *name, const char *file, int line, const char *module,
                        char *buffer, size_t size)
 {
@@ -87,7 +87,8 @@ static void name_place(const char *name, const char *file, int line, const char 
 	if (bracketed)
 		place[length - 1] = '\0';
 	const char *bare = place + bracketed;
-	if (!length)
+	// What was compiled at run time is in no file that could be named.
+	if (!length || (named && begins_with(bare, "jit ")))
 		snprintf(buffer, size, "%s", function);
 	else if (!bracketed)
 		snprintf(buffer, size, "%s (%s)", function, place);

@@ -513,6 +513,24 @@ Test(text_verdict, a_library_function_is_told_by_the_code_that_calls_its_library
 	}
 }
 
+Test(text_verdict, a_function_compiled_at_run_time_is_told_by_the_one_that_calls_it)
+{
+	static const char jit[] = "[jit 4711]", jvm[] = "/usr/lib/jvm/lib/libjvm.so";
+	struct call_node nodes[3], jvm_node = { .name = "JavaCalls::call_helper" };
+	struct profile *profile = with_nameless(nodes, "Map.merge", jit, "Map.merge");
+
+	jvm_node.module = jvm;
+	jvm_node.child = profile->tree;
+	profile->tree = &jvm_node;
+	nodes[0].name = "App.words";
+	nodes[0].module = jit;
+	expect_verdict(profile, "is spent in Map.merge, mostly called from App.words.");
+	expect_verdict(profile, "Start with that caller: call it less often or with less work.");
+	// What is called by a method that is interpreted has no caller with a name.
+	nodes[0].name = "Interpreter";
+	expect_verdict(profile, "is spent in Map.merge.");
+}
+
 // Logging, half of it in each of two functions of a library that call a comparison of the user's
 // own; PART_MS of that.
 static struct profile *with_logging(struct profile *profile, struct call_node nodes[5],
@@ -1610,6 +1628,12 @@ Test(text_verdict, few_samples_rank_nothing)
 
 	profile->run.samples = 12;
 	expect_verdict(profile, "Only 12 samples on a CPU: too few to rank functions.");
+	expect_verdict(profile, "Run more work, or raise the sampling rate: bottleneck -F 4999");
+	// Whoever attached has not started it, and cannot give it work.
+	profile->run.attached_pid = 4711;
+	expect_verdict(profile, "Record for longer, while it works, or raise the sampling rate");
+	profile->run.samples = 0;
+	expect_verdict(profile, "No sample on a CPU: the process did not run meanwhile.");
 }
 
 Test(text_verdict, the_verdict_names_an_op_that_holds_half_of_the_time)
