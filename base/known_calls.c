@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct calls {
 	const char *names; // separated by |: plain names of C, without what the library adds
@@ -124,6 +125,21 @@ const char *known_advice_of_call(const char *function)
 	return NULL;
 }
 
+// The name of an interpreter in the name of the file MODULE, and what follows it: "ruby" and
+// "3.1.so.3.1" of "libruby-3.1.so.3.1".
+static const char *interpreter_of(const char *module, size_t *length, const char **rest)
+{
+	const char *name = module ? path_base(module) : "";
+
+	if (strncmp(name, "lib", 3) == 0 && strstr(name, ".so"))
+		name += 3;
+	*length = strcspn(name, "0123456789.");
+	*rest = name + *length;
+	while (*length && name[*length - 1] == '-')
+		--*length;
+	return name;
+}
+
 const char *known_profiler_of(const char *module)
 {
 	static const struct {
@@ -141,15 +157,30 @@ const char *known_profiler_of(const char *module)
 		{ "sh|bash|dash|zsh|ksh",
 		  "PS4='+$EPOCHREALTIME $LINENO ' bash -x SCRIPT, which prints when each line ran" },
 	};
-	const char *name = module ? path_base(module) : "";
+	const char *rest;
+	size_t length;
+	const char *name = interpreter_of(module, &length, &rest);
 
-	if (strncmp(name, "lib", 3) == 0 && strstr(name, ".so"))
-		name += 3;
-	size_t length = strcspn(name, "0123456789.");
-	while (length && name[length - 1] == '-')
-		length--;
 	for (size_t i = 0; length && i < sizeof(table) / sizeof(table[0]); i++)
 		if (name_list_has(table[i].names, name, length))
 			return table[i].profiler;
 	return NULL;
+}
+
+const char *known_jit_of(const char *module)
+{
+	const char *rest;
+	size_t length;
+	const char *name = interpreter_of(module, &length, &rest);
+	int major = 0, minor = 0;
+
+	if (name_list_has("php", name, length))
+		return "Functions that its JIT compiles have names here: bottleneck --names php "
+		       "-d opcache.enable_cli=1 -d opcache.jit=tracing "
+		       "-d opcache.jit_buffer_size=64M SCRIPT.";
+	if (!name_list_has("ruby", name, length) || sscanf(rest, "%d.%d", &major, &minor) != 2 ||
+	    major < 3 || (major == 3 && minor < 3))
+		return NULL;
+	return "Functions that its JIT compiles have names here: bottleneck ruby --yjit "
+	       "--yjit-perf SCRIPT.";
 }

@@ -12,3 +12,7 @@ const char *known_advice_of_call(const char *function);
 
 /* "rbspy, or …", of the interpreter that the file MODULE is or holds; NULL if none is known. */
 const char *known_profiler_of(const char *module);
+
+/* A sentence on how its compiler names the functions of a script for us; NULL if it has none that
+   does. */
+const char *known_jit_of(const char *module);

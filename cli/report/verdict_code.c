@@ -55,6 +55,7 @@ bool verdict_advise_apart(const struct verdict_facts *f, const struct finding *f
 static bool advise_interpreter(const char *module, bool caller, struct verdict *v)
 {
 	const char *name = path_base(module), *profiler = known_profiler_of(module);
+	const char *named = known_jit_of(module);
 	const struct known_work *work = known_work_of_program(module);
 
 	if (work) // a tool of pipelines, whose scripts are a line
@@ -62,9 +63,9 @@ static bool advise_interpreter(const char *module, bool caller, struct verdict *
 	return verdict_advise(
 		v,
 		"%.60s interprets a script, whose functions are not recorded; symbols of %.60s "
-		"would not name them. Use a profiler of the script's language%s%s%s%s.",
+		"would not name them. Use a profiler of the script's language%s%s%s%s.%s%s",
 		name, name, profiler ? " (" : "", profiler ? profiler : "", profiler ? ")" : "",
-		caller ? ", or start with that caller" : "");
+		caller ? ", or start with that caller" : "", named ? " " : "", named ? named : "");
 }
 
 // "code without symbols that a JIT compiler made", "code without symbols in libfoo.so".

@@ -131,6 +131,11 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 {
 	cleanup(rows) struct rows *rows = processes_of(f);
 	const struct row *most = rows && rows->count ? &rows->rows[0] : NULL;
+	// What one interpreter does is up to its script, whatever starts it: Rscript is a script of
+	// sh.
+	if (most && share_of(most->self, f->all) >= MOST_SHARE &&
+	    origin_is_interpreter(verdict_hottest(f)->module))
+		return false;
 	if (most && share_of(most->self, f->all) >= MOST_SHARE) {
 		verdict_say(v, "%s %% of %s is in one of %s processes: %.200s (%u).",
 		            format_percent(most->self, f->all).text, f->of,

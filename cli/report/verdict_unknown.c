@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-#define UNSEEN_SHARE 0.5 /* of the CPU time */
+#define UNSEEN_SHARE  0.5 /* of the CPU time */
+#define MORE_ATTACHED "Record for longer, while it works, or raise the sampling rate (-F 4999)."
 
 bool verdict_nothing_measured(const struct verdict_facts *f, struct verdict *v)
 {
@@ -21,6 +22,8 @@ bool verdict_nothing_measured(const struct verdict_facts *f, struct verdict *v)
 	verdict_say(v, "Nothing was measured: no sample was recorded.");
 	if (f->run->rung_remedy && *f->run->rung_remedy)
 		return verdict_advise(v, "%s", f->run->rung_remedy);
+	if (f->run->attached_pid)
+		return verdict_advise(v, MORE_ATTACHED);
 	return verdict_advise(
 		v,
 		"The run may have been too short: run more work, or raise the sampling rate (-F 4999).");
@@ -76,13 +79,16 @@ bool verdict_too_few_samples(const struct verdict_facts *f, struct verdict *v)
 		verdict_say(v, "No sample on a CPU: the agent was not loaded.");
 		return verdict_advise(v, "The limits give the cause and the remedy.");
 	}
-	if (!f->run->samples)
+	if (!f->run->samples && f->run->attached_pid)
+		verdict_say(v, "No sample on a CPU: the process did not run meanwhile.");
+	else if (!f->run->samples)
 		verdict_say(v, "No sample on a CPU: the run was too short to rank functions.");
 	else
 		verdict_say(v, "Only %s sample%s on a CPU: too few to rank functions.",
 		            format_count(f->run->samples).text, f->run->samples == 1 ? "" : "s");
-	return verdict_advise(v,
-	                      "Run more work, or raise the sampling rate: bottleneck -F 4999 ...");
+	return verdict_advise(v, f->run->attached_pid ? MORE_ATTACHED
+	                                              : "Run more work, or raise the sampling "
+	                                                "rate: bottleneck -F 4999 ...");
 }
 
 // Hooks of the agent's, at whose cost nothing else can be judged.

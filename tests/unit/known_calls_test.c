@@ -76,3 +76,28 @@ Test(known_calls, an_interpreter_has_a_profiler_of_its_language)
 			cr_expect(strstr(profiler, rows[i].says) != NULL, "%s", name);
 	}
 }
+
+Test(known_calls, an_interpreter_whose_compiler_names_functions_has_the_command)
+{
+	static const struct {
+		const char *module, *says;
+	} rows[] = {
+		{ "/usr/bin/php8.2", "bottleneck --names php -d opcache.enable_cli=1 " },
+		{ "/usr/sbin/php-fpm8.2", NULL },
+		{ "/usr/lib/libruby-3.1.so.3.1.2", NULL },
+		{ "/usr/lib/libruby-3.3.so.3.3.8", "bottleneck ruby --yjit --yjit-perf SCRIPT." },
+		{ "/opt/lib/libruby.so.4.0", NULL },
+		{ "/usr/bin/ruby3.4", "--yjit-perf" },
+		{ "/usr/bin/perl", NULL },
+		{ "", NULL },
+		{ NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *command = known_jit_of(rows[i].module);
+		const char *name = rows[i].module ? rows[i].module : "NULL";
+		cr_expect_eq(command != NULL, rows[i].says != NULL, "%s", name);
+		if (command && rows[i].says)
+			cr_expect(strstr(command, rows[i].says) != NULL, "%s", name);
+	}
+}
