@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SARIF 2.1.0, as code hosts and editors read it: each finding that no other one covers is a
-// result.
+// result if it has a place in the source. GitHub refuses a whole file that has a result without
+// one, so findings on the run are notifications.
 #include "cli/export/exporter.h"
 
 #include "base/clock.h"
@@ -142,24 +143,6 @@ static void put_exit(struct json *j, const struct run *run)
 		json_put_integer(j, "exitCode", WEXITSTATUS(run->exit_status));
 }
 
-static void put_invocation(struct json *j, const struct run *run)
-{
-	char command[TEXT_BYTES];
-
-	json_open(j, "invocations", '[');
-	json_open(j, NULL, '{');
-	json_put_text(j, "commandLine", brief_line(run->command, command, sizeof(command)));
-	if (run->directory && *run->directory == '/')
-		put_directory(j, "workingDirectory", run->directory);
-	if (run->start_realtime_ns) {
-		put_moment(j, "startTimeUtc", run->start_realtime_ns);
-		put_moment(j, "endTimeUtc", run->start_realtime_ns + run->wall_ns);
-	}
-	put_exit(j, run);
-	json_close(j);
-	json_close(j);
-}
-
 static void put_file(struct json *j, const char *path, int line)
 {
 	json_open(j, "physicalLocation", '{');
@@ -176,15 +159,15 @@ static void put_file(struct json *j, const char *path, int line)
 	json_close(j);
 }
 
-// A place of RUN; an element of an array that is open. False, and nothing, if nobody knows it.
-static bool put_place(struct json *j, const struct run *run, const char *function, const char *file,
+// A place of RUN; an element of an array that is open. Nothing if nobody knows it.
+static void put_place(struct json *j, const struct run *run, const char *function, const char *file,
                       int line, const char *message)
 {
 	char path[PATH_MAX], name[TEXT_BYTES];
 	const char *known = brief_path(file, run->directory, path, sizeof(path));
 
 	if (!known && !function)
-		return false;
+		return;
 	json_open(j, NULL, '{');
 	if (known)
 		put_file(j, known, line);
@@ -199,7 +182,13 @@ static bool put_place(struct json *j, const struct run *run, const char *functio
 	if (message)
 		put_message(j, "message", message);
 	json_close(j);
-	return true;
+}
+
+static bool has_source(const struct run *run, const char *file)
+{
+	char path[PATH_MAX];
+
+	return brief_path(file, run->directory, path, sizeof(path)) != NULL;
 }
 
 // The rows of evidence: what each had of it.
@@ -216,7 +205,8 @@ static void put_evidence(struct json *j, const struct run *run, const struct fin
 		snprintf(message, sizeof(message), "%s%s%s%s", row->ns ? "" : "part of it",
 		         row->ns ? format_duration(row->ns).text : "", row->callee ? " in " : "",
 		         callee);
-		put_place(j, run, row->function, row->file, row->line, message);
+		if (has_source(run, row->file))
+			put_place(j, run, row->function, row->file, row->line, message);
 	}
 	json_close(j);
 }
@@ -284,6 +274,13 @@ static void put_words(struct json *j, const struct finding *finding)
 	put_message(j, "message", text);
 }
 
+static void put_places(struct json *j, const struct run *run, const struct finding *finding)
+{
+	json_open(j, "locations", '[');
+	put_place(j, run, finding->function, finding->file, finding->line, NULL);
+	json_close(j);
+}
+
 static void put_result(struct json *j, const struct run *run, const struct finding *finding,
                        size_t index)
 {
@@ -292,12 +289,57 @@ static void put_result(struct json *j, const struct run *run, const struct findi
 	json_put_count(j, "ruleIndex", index); // a rule has one finding
 	json_put_text(j, "level", brief_level(finding));
 	put_words(j, finding);
-	json_open(j, "locations", '[');
-	put_place(j, run, finding->function, finding->file, finding->line, NULL);
-	json_close(j);
+	put_places(j, run, finding);
 	put_evidence(j, run, finding);
 	put_fingerprints(j, run, finding);
 	put_price(j, finding);
+	json_close(j);
+}
+
+static void put_notification(struct json *j, const struct run *run, const struct finding *finding,
+                             size_t index)
+{
+	json_open(j, NULL, '{');
+	json_open(j, "associatedRule", '{');
+	json_put_text(j, "id", finding->rule->id);
+	json_put_count(j, "index", index);
+	json_close(j);
+	json_put_text(j, "level", brief_level(finding));
+	put_words(j, finding);
+	put_places(j, run, finding);
+	put_price(j, finding);
+	json_close(j);
+}
+
+// Results, or notifications.
+static void put_findings(struct json *j, const struct brief *b, const char *key, bool source,
+                         void (*put)(struct json *, const struct run *, const struct finding *,
+                                     size_t))
+{
+	json_open(j, key, '[');
+	for (size_t i = 0; b->findings && i < b->findings->shown; i++)
+		if (has_source(b->run, b->findings->items[i].file) == source)
+			put(j, b->run, &b->findings->items[i], i);
+	json_close(j);
+}
+
+static void put_invocation(struct json *j, const struct brief *b)
+{
+	const struct run *run = b->run;
+	char command[TEXT_BYTES];
+
+	json_open(j, "invocations", '[');
+	json_open(j, NULL, '{');
+	json_put_text(j, "commandLine", brief_line(run->command, command, sizeof(command)));
+	if (run->directory && *run->directory == '/')
+		put_directory(j, "workingDirectory", run->directory);
+	if (run->start_realtime_ns) {
+		put_moment(j, "startTimeUtc", run->start_realtime_ns);
+		put_moment(j, "endTimeUtc", run->start_realtime_ns + run->wall_ns);
+	}
+	put_exit(j, run);
+	put_findings(j, b, "toolExecutionNotifications", false, put_notification);
+	json_close(j);
 	json_close(j);
 }
 
@@ -334,11 +376,8 @@ static int write_sarif(const struct exporting *e, struct error *err)
 		put_directory(&j, ROOT, b.run->directory);
 		json_close(&j);
 	}
-	put_invocation(&j, b.run);
-	json_open(&j, "results", '[');
-	for (size_t i = 0; b.findings && i < b.findings->shown; i++)
-		put_result(&j, b.run, &b.findings->items[i], i);
-	json_close(&j);
+	put_invocation(&j, &b);
+	put_findings(&j, &b, "results", true, put_result);
 	if (!measured)
 		put_summary(&j, e, &b);
 	json_close(&j);

@@ -98,9 +98,16 @@ class Sarif(Summaries):
 
     def check(self, document):
         """Against our schema and, where it is, the standard's."""
-        for result in document["runs"][0]["results"]:
-            rules = document["runs"][0]["tool"]["driver"]["rules"]
+        run = document["runs"][0]
+        rules = run["tool"]["driver"]["rules"]
+        for result in run["results"]:
             self.assertEqual(rules[result["ruleIndex"]]["id"], result["ruleId"])
+            # GitHub refuses the whole file otherwise ("locationFromSarifResult: expected at least one location").
+            self.assertTrue(result["locations"])
+            for place in result["locations"] + result.get("relatedLocations", []):
+                self.assertIn("uri", place["physicalLocation"]["artifactLocation"])
+        for notice in run["invocations"][0]["toolExecutionNotifications"]:
+            self.assertEqual(rules[notice["associatedRule"]["index"]]["id"], notice["associatedRule"]["id"])
         try:
             import jsonschema
         except ImportError:
@@ -157,10 +164,12 @@ class Sarif(Summaries):
         profile = self.nap()
         report = json.loads(self.verb("report", "--json", profile).stdout)
         run = self.document(profile)
-        self.assertEqual([r["ruleId"] for r in run["results"]],
-                         [f["id"] for f in report["findings"] if not f["covered_by"]])
-        self.assertEqual({r["ruleId"] for r in run["results"]},
-                         {r["id"] for r in run["tool"]["driver"]["rules"]})
+        wanted = [f for f in report["findings"] if not f["covered_by"]]
+        notices = run["invocations"][0]["toolExecutionNotifications"]
+        self.assertEqual([r["ruleId"] for r in run["results"]], [f["id"] for f in wanted if f["file"]])
+        self.assertEqual([n["associatedRule"]["id"] for n in notices],
+                         [f["id"] for f in wanted if not f["file"]])
+        self.assertEqual([f["id"] for f in wanted], [r["id"] for r in run["tool"]["driver"]["rules"]])
         self.assertEqual(run["properties"]["verdict"], report["verdict"]["sentence"])
 
     def test_fingerprints_stay_from_run_to_run_and_from_checkout_to_checkout(self):
@@ -175,6 +184,15 @@ class Sarif(Summaries):
         self.assertNotEqual(first["locations"], shifted["locations"])
         elsewhere = self.finding(self.document(self.nap(name="doze.py", kept="r.bneck")))
         self.assertNotEqual(first["partialFingerprints"], elsewhere["partialFingerprints"])
+
+    def test_findings_without_a_place_in_the_source_are_notifications(self):
+        # Each process is too short to be sampled: what is found is of the run.
+        run = self.document(self.profile_run(["sh", "-c", "sleep 0.6; for i in 1 2 3; do /bin/true; done"]).profile)
+        notices = run["invocations"][0]["toolExecutionNotifications"]
+        self.assertTrue(notices, run["results"])
+        for notice in notices:
+            self.assertFalse([p for p in notice["locations"] if "physicalLocation" in p])
+            self.assertIn("threshold", notice["properties"])
 
     def test_names_are_escaped_in_uris(self):
         name = "a b#?%\u00fc.py"
