@@ -181,6 +181,6 @@ const char *known_jit_of(const char *module)
 	if (!name_list_has("ruby", name, length) || sscanf(rest, "%d.%d", &major, &minor) != 2 ||
 	    major < 3 || (major == 3 && minor < 3))
 		return NULL;
-	return "Functions that its JIT compiles have names here: bottleneck ruby --yjit "
-	       "--yjit-perf SCRIPT.";
+	return "If it was built with YJIT, functions that this compiles have names here: "
+	       "bottleneck ruby --yjit --yjit-perf SCRIPT.";
 }
