@@ -103,13 +103,25 @@ def run_cell(shell, line, cell):
         _show(page)
 
 
+class _Frame:
+    """What IPython.display.HTML shows, too, but with a warning that advises an IFrame, which cannot hold a text."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return "<a report of bottleneck>"
+
+    def _repr_html_(self):
+        return f'<iframe sandbox="allow-scripts" srcdoc="{self.text}" width="100%" height="700"></iframe>'
+
+
 def _show(path):
     """The page has scripts of its own: it gets a frame, where they reach nothing of the notebook."""
-    from IPython.display import HTML, display
+    from IPython.display import display
 
     with open(path, encoding="utf-8") as file:
-        text = html.escape(file.read())
-    display(HTML(f'<iframe sandbox="allow-scripts" srcdoc="{text}" width="100%" height="700"></iframe>'))
+        display(_Frame(html.escape(file.read())))
 
 
 def _save_cells(shell):
