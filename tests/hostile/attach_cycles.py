@@ -26,6 +26,7 @@ import time
 
 SECONDS = "0.05"
 LIMIT_S = 120
+SETTLE_S = 15
 LIBRARY = "libbottleneck-agent.so"
 NOBODY = 65534
 PYTHON = """import json, re, threading, time
@@ -132,10 +133,14 @@ class Target:
         if self.process.poll() is not None:
             self.fail(f"it has ended, {self.process.returncode}")
             return
-        for _ in range(20):  # a thread of its own may be about to end
+        # A thread of its own may be about to end, and the agent's unmaps its memory when it next gets a CPU.
+        until = time.monotonic() + SETTLE_S
+        while True:
             now = state_of(self.pid)
             if now == self.before:
                 return
+            if time.monotonic() > until:
+                break
             time.sleep(0.05)
         for key, before in self.before.items():
             if now[key] != before:
