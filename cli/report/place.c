@@ -386,6 +386,7 @@ struct place_op place_op_below(const struct call_tree *tree, const struct place_
 // Who has called into a library, by functions of the library and of the user's own.
 struct library_search {
 	const char *module;
+	bool asked; // what the C library and the kernel do for it counts
 	uint64_t self;
 	struct direct entries, owners;
 	int lines[DIRECT_MAX]; // of each of OWNERS, of the call that has most of its time
@@ -396,6 +397,7 @@ struct library_search {
 struct library_path {
 	const struct call_node *own, *entry;
 	int line;
+	bool inside; // the C library and the kernel are what it is in for the library
 };
 
 static void add_to_library(struct library_search *s, const struct library_path *path, uint64_t self)
@@ -424,21 +426,23 @@ static void library_below(struct library_search *s, const struct call_node *node
 		struct library_path inner = path;
 		bool within = !node->kernel && !node->op && strings_same(node->module, s->module);
 		bool named = node->name[0] != '[';
+		bool serves = node->kernel || node->op || origin_is_libc(node->module);
 		if (path.own && !path.line)
 			inner.line = node->call_line;
 		if (within)
 			inner.entry = path.entry || !named ? path.entry : node;
 		else if (is_own(node) && named)
 			inner = (struct library_path){ .own = node };
-		else if (!node->kernel && !node->op && !origin_is_libc(node->module))
+		else if (!serves)
 			inner.entry = NULL;
-		if (within)
+		inner.inside = within || (serves && path.inside);
+		if (within || (s->asked && inner.inside))
 			add_to_library(s, &inner, node->self);
 		library_below(s, node->child, inner, depth + 1);
 	}
 }
 
-struct place_library place_library_of(const struct call_tree *tree, const char *module)
+struct place_library place_library_of(const struct call_tree *tree, const char *module, bool asked)
 {
 	cleanup_free struct library_search *s = calloc(1, sizeof(*s));
 	struct place_library library = { 0 };
@@ -446,6 +450,7 @@ struct place_library place_library_of(const struct call_tree *tree, const char *
 	if (!s)
 		return library;
 	s->module = module;
+	s->asked = asked;
 	library_below(s, call_tree_root(tree)->child, (struct library_path){ 0 }, 0);
 	struct place_direct entry = busiest_of(&s->entries), own = busiest_of(&s->owners);
 	library = (struct place_library){ .entry = entry.caller,

@@ -95,7 +95,9 @@ struct place_library {
 	uint64_t entry_ns, own_ns;   /* of SELF */
 };
 
-struct place_library place_library_of(const struct call_tree *tree, const char *module);
+/* ASKED: with what the library asks the C library and the kernel for, as to copy and to map
+   memory. */
+struct place_library place_library_of(const struct call_tree *tree, const char *module, bool asked);
 
 /* Whether FUNCTION only passes on to one other function, which has all of its time but for 1 %, and
    hardly any from other callers: its row says the same. */

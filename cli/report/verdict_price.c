@@ -281,7 +281,7 @@ enum {
 static bool is_at_library(const struct verdict_facts *f, const struct finding *finding,
                           const struct verdict_library *library)
 {
-	struct place_library place = place_library_of(f->cpu_tree, library->module);
+	struct place_library place = place_library_of(f->cpu_tree, library->module, false);
 
 	if (finding->rule->doing & ACTIVITIES_BELOW)
 		return false;
@@ -323,7 +323,7 @@ static size_t find_hotspots(const struct verdict_facts *f, const struct finding 
 			                              is_at_sum(finding, &sum) ? GIVES_REASON : 1 };
 	if (!reason && verdict_busiest_library(f, &library))
 		hotspots[count++] =
-			(struct hotspot){ verdict_price_of_ns(f, library.self),
+			(struct hotspot){ verdict_price_of_library(f, &library),
 			                  is_at_library(f, finding, &library) ? STANDS_FOR : 1 };
 	// That a build is compilers is no news: a finding says what these do.
 	hotspots[count++] = (struct hotspot){ verdict_price_of_processes(f), GIVES_REASON };

@@ -210,13 +210,18 @@ bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v);
 struct verdict_library {
 	const char *module;
 	const struct row *row; /* its function that has most */
-	uint64_t self;         /* of all its functions */
+	uint64_t self;         /* of all its functions; where it is known what the library is for,
+	                          with what it asks the C library and the kernel for */
+	uint64_t fault_ns;     /* that its functions waited on page faults, as of a file that they
+	                          read by a mapping; beside SELF */
 };
 
 /* The library of others that has most time; false if there is none that has ASKED_SHARE, or if ops
  * or one function say more: one of the library's that has most of it, another one that has as much,
  * or one of the user's own that asks libraries for as much. */
 bool verdict_busiest_library(const struct verdict_facts *f, struct verdict_library *library);
+double verdict_price_of_library(const struct verdict_facts *f,
+                                const struct verdict_library *library);
 bool verdict_of_library(const struct verdict_facts *f, struct verdict *v);
 
 /*

@@ -316,6 +316,34 @@ Test(text_verdict, a_library_whose_functions_take_most_together_comes_before_a_f
 	expect_verdict(with_library(nodes, rows, false, &finding), "Next: kernel time.");
 }
 
+// What a library for one thing asks the kernel and the disk for is part of that thing.
+Test(text_verdict, a_library_has_the_page_faults_of_what_it_does)
+{
+	struct finding finding = kernel_time(380);
+	struct call_node nodes[6], fault = { .name = "exc_page_fault", .module = "[kernel]" };
+	struct row rows[5], both[5];
+
+	struct profile *profile = with_library(nodes, rows, false, &finding);
+	fault.kernel = true;
+	fault.self = fault.total = 50 * NS_PER_MS;
+	fault.next = nodes[1].child;
+	nodes[1].child = &fault;
+	nodes[4].self -= fault.self;
+	expect_verdict(profile, "50.0 % of the CPU time is spent in libz.so.1");
+
+	profile = with_library(nodes, rows, false, &finding);
+	memcpy(both, rows, sizeof(both));
+	for (int i = 0; i < 5; i++)
+		if (strcmp(both[i].name, "inflate") == 0)
+			both[i].self_ns[METRIC_OFF_FAULT] = 100 * NS_PER_MS;
+	profile->functions = both;
+	profile->totals.threads = 1;
+	profile->account.lifetime_ns = 1100 * NS_PER_MS;
+	expect_verdict(profile, "50.0 % of the main thread's time is spent in libz.so.1 (a library "
+	                        "for compression), most in or below inflate; 18.2 % of that is "
+	                        "waiting on page faults.");
+}
+
 Test(text_verdict, a_finding_that_explains_more_than_any_library_comes_first)
 {
 	struct finding finding = kernel_time(460);
@@ -428,6 +456,7 @@ Test(text_verdict, a_library_that_many_functions_call_is_named_before_each_of_th
 			                .self_ns = { [METRIC_ON_CPU] = 400 * NS_PER_MS } };
 	// The function with a name has but a half, as the other one.
 	rows[0].self -= NS_PER_MS;
+	calls[0].self -= NS_PER_MS;
 	profile->tree = callers;
 	profile->functions = rows;
 	profile->function_count = 2;
