@@ -55,6 +55,14 @@ static const struct calls calls[] = {
 	{ "", "std::_Rb_tree|std::map|std::set",
 	  "Where order does not matter, use std::unordered_map; where it is filled once, a sorted "
 	  "std::vector; look each key up once and keep the iterator." },
+	{ "",
+	  "{slot '__getitem__' of 'numpy.ndarray' objects}|{comparison of 'numpy.ndarray' objects}",
+	  "a[keys == k] reads all of the array: where it runs for each of many k, group once with "
+	  "numpy.bincount(keys, weights=a), argsort(keys) and numpy.split(), or pandas' groupby()." },
+	{ "dynamic_cast|do_dyncast", "",
+	  "dynamic_cast compares names of types along the hierarchy: use a virtual function, a kind "
+	  "that the base class stores (and then static_cast), or std::variant with std::visit(); "
+	  "final classes make it cheaper." },
 	{ "vectorize", "",
 	  "numpy.vectorize() calls a Python function for each element: write it with array "
 	  "operations (numpy.where(), numpy.select()), or compile it (Numba's @vectorize)." },
