@@ -93,6 +93,70 @@ static const struct kind programs[] = {
 	  { "processing text",
 	    "Use LC_ALL=C, and mawk instead of gawk; filter lines before; split the input "
 	    "among several processes (parallel --pipe, split -n l/4)." } },
+	{ "mv",
+	  { "moving files",
+	    "Between two file systems each file is copied and removed: move within one, where it is "
+	    "one rename(2) for a whole directory." } },
+	{ "cp|install|scp",
+	  { "copying files",
+	    "Small files cost by the file, large ones by the byte: link instead of copying (cp -l), "
+	    "share blocks (cp --reflink=auto), keep many small files in one archive, or copy parts "
+	    "at the same time (xargs -P)." } },
+	{ "rsync",
+	  { "copying files",
+	    "Leave files out (--exclude), compare by size and time instead of contents (no -c), copy "
+	    "changed files as a whole on a fast network (-W), or run one rsync for each part." } },
+	{ "tar|cpio|pax",
+	  { "archives",
+	    "Small files cost by the file: leave files out (--exclude), archive what has changed "
+	    "(--listed-incremental), or archive parts at the same time (xargs -P)." } },
+	{ "rm|rmdir|unlink",
+	  { "removing files",
+	    "Each file is removed on its own: rename the directory and remove it in the background, "
+	    "remove parts of it at the same time (xargs -P), or keep such files on a file system "
+	    "that is dropped as a whole (tmpfs, a subvolume)." } },
+	{ "du",
+	  { "adding up sizes",
+	    "It looks up each file: leave directories out (--exclude, -x), run one du for each part, "
+	    "or ask the file system instead (df, quotas)." } },
+	{ "ls|dir|tree",
+	  { "listing files",
+	    "-l, -s and --color look up each file: list names only (ls -U --color=never), or fewer "
+	    "directories." } },
+	{ "chmod|chown|chgrp|touch|setfacl",
+	  { "changing attributes of files",
+	    "Change only the files that differ (find ! -perm MODE -exec chmod MODE {} +), or set "
+	    "attributes when files are made (umask, install -m)." } },
+	{ "dd",
+	  { "copying blocks",
+	    "With small blocks most of the time goes to system calls: use bs=1M. With large ones it "
+	    "goes to the bytes themselves: copy fewer (conv=sparse, count=), or bypass the page "
+	    "cache (oflag=direct)." } },
+	{ "cat|head|tail|wc|tee",
+	  { "reading files",
+	    "Give it fewer or smaller files; wc -c and wc -l read less closely than -w and -m; read "
+	    "several files at the same time (xargs -P)." } },
+	{ "objdump|readelf|nm|strings|addr2line",
+	  { "reading programs",
+	    "Ask for less: one function (--disassemble=NAME), one section (-j .text), no source "
+	    "lines (-S, -l), no demangled names (-C)." } },
+	{ "make|gmake|ninja|ninja-build",
+	  { "building",
+	    "Run more jobs at the same time (-j), build less, or keep what was compiled (ccache); "
+	    "bottleneck report --by process shows which commands take long." } },
+	{ "cmake|configure|meson",
+	  { "configuring a build",
+	    "Each check starts a compiler: keep the build directory and its cache, make fewer checks "
+	    "(check_include_file, try_compile), or give their results in advance (-DHAVE_X=1, "
+	    "cmake -C FILE)." } },
+	{ "dpkg-deb|dpkg",
+	  { "packages",
+	    "Most of it compresses: use a lower level or a faster format (dpkg-deb -z1, -Zzstd), or "
+	    "more threads (--threads-max)." } },
+	{ "apt-cache|apt|apt-get",
+	  { "package lists",
+	    "Search names alone (apt-cache search --names-only), and keep its caches: without "
+	    "/var/cache/apt/pkgcache.bin all lists are parsed anew." } },
 	{ "find",
 	  { "walking directories",
 	    "Leave directories out (-prune, -maxdepth), test names before what needs a stat() "

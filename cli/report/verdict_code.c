@@ -20,14 +20,17 @@
 #include "merge/query/query_loops.h"
 #include "merge/query/query_ops.h"
 #include "merge/query/query_wall.h"
+#include "merge/rules/activity.h"
 #include "merge/rules/finding.h"
+#include "merge/rules/tool.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FLAT_SHARE 0.04 /* MAQAO's limit for "no loop stands out" */
-#define LOOP_SHARE 0.1  /* of code without a name, in loops of one kind */
+#define FLAT_SHARE  0.04  /* MAQAO's limit for "no loop stands out" */
+#define LARGE_BYTES 16384 /* of a call: copying them takes longer than the call itself */
+#define LOOP_SHARE  0.1   /* of code without a name, in loops of one kind */
 
 bool verdict_is_of_imports(const struct finding *finding)
 {
@@ -389,6 +392,37 @@ static bool below_library(const struct verdict_facts *f, const struct row *row, 
 	return advise_nameless(caller->module, false, false, false, v);
 }
 
+// Reads, or writes, of that many bytes are no more of a cost than what they copy.
+static bool copies_much(const struct run *run)
+{
+	bool writes = run->write_bytes > run->read_bytes;
+	uint64_t calls = writes ? run->write_calls : run->read_calls;
+
+	return calls && (writes ? run->write_bytes : run->read_bytes) / calls >= LARGE_BYTES;
+}
+
+// CALL may be NULL.
+static bool advise_on_kernel(const struct verdict_facts *f, const struct place_call *call,
+                             struct verdict *v)
+{
+	const activity_set copies = ACTIVITY(READ) | ACTIVITY(WRITE);
+	const char *caller = call ? call->caller->name : NULL;
+	char tool[64], advice[400];
+	struct place_sum sum = place_busiest(f->cpu_tree, NULL);
+
+	if (!sum.own && tool_of(f->profile, tool, sizeof(tool))) {
+		tool_advise(tool, advice, sizeof(advice));
+		return verdict_advise(v, "%s", advice);
+	}
+	if (caller && activity_of(caller, NULL) & copies && copies_much(f->run))
+		return verdict_advise(
+			v,
+			"The calls are large: the time goes to the data itself. Read or write less "
+			"of it, or do not copy it (mmap(2), sendfile(2), O_DIRECT).");
+	return verdict_advise(v, "Make fewer and larger system calls, and reuse memory instead of "
+	                         "allocating it anew.");
+}
+
 bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = verdict_hottest(f);
@@ -434,9 +468,7 @@ bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v)
 		return advise_interpreter(row->module, other, v);
 	}
 	if (row->kernel)
-		return verdict_advise(
-			v, "Make fewer and larger system calls, and reuse memory instead "
-			   "of allocating it anew.");
+		return advise_on_kernel(f, caller ? &call : NULL, v);
 	if (known_work_of_library(row->module) && !outside)
 		return verdict_advise(v, "%s", known_work_of_library(row->module)->advice);
 	if (caller)

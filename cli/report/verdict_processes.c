@@ -11,10 +11,15 @@
 #include "base/share.h"
 #include "merge/query/query_wall.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MANY_PROCESSES 3
+#define MANY_STARTED   10 // by the first one: what all of them do is worth a word
+#define PROGRAMS_MAX   64 // the busiest processes come first
+#define PROGRAMS_SAID  3
+#define PROGRAM_SHARE  0.05 // of all processes' time, to be said
 
 // Processes of one program, by the rows of processes.
 struct program {
@@ -35,6 +40,14 @@ static int compare_u64(const void *a, const void *b)
 	const uint64_t *left = a, *right = b;
 
 	return (*left > *right) - (*left < *right);
+}
+
+// The one with most time first.
+static int compare_programs(const void *a, const void *b)
+{
+	const struct program *left = a, *right = b;
+
+	return (left->ns < right->ns) - (left->ns > right->ns);
 }
 
 // Of the programs of ROWS the one with most time.
@@ -125,6 +138,81 @@ double verdict_price_of_processes(const struct verdict_facts *f)
 	return said && !workers ? verdict_price_of_ns(f, program.ns) : 0;
 }
 
+// The programs of ROWS by their time.
+static size_t programs_of(const struct rows *rows, struct program programs[PROGRAMS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+		size_t length = program_length(row->name), at = 0;
+		while (at < count && (programs[at].length != length ||
+		                      strncmp(programs[at].most->name, row->name, length) != 0))
+			at++;
+		if (at == PROGRAMS_MAX)
+			continue;
+		if (at == count)
+			programs[count++] = (struct program){ row, length, 0, 0 };
+		programs[at].ns += row->self;
+		programs[at].runs++;
+	}
+	qsort(programs, count, sizeof(*programs), compare_programs);
+	return count;
+}
+
+// The process that has started the others: what was asked for by name.
+static bool is_first(const struct verdict_facts *f, const struct row *row)
+{
+	size_t length = program_length(row->name);
+
+	if (f->account.is_main)
+		return row->id == f->account.pid;
+	const char *command = f->run->command ? f->run->command : "";
+	size_t word = strcspn(command, " "), base = word;
+	while (base && command[base - 1] != '/')
+		base--;
+	return word - base == length && strncmp(command + base, row->name, length) == 0;
+}
+
+// "87 % of the CPU time is in 67 processes that cmake started: 12 of cc1 (31 %), 13 of ld (22 %)."
+static bool say_started(const struct verdict_facts *f, const struct rows *rows, struct verdict *v)
+{
+	cleanup_free struct program *programs = calloc(PROGRAMS_MAX, sizeof(*programs));
+	const struct row *first = NULL;
+	char list[300] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < rows->count && !first; i++)
+		if (is_first(f, &rows->rows[i]))
+			first = &rows->rows[i];
+	uint64_t started = rows->all - (first ? first->self : 0);
+	if (!programs || !first || rows->count <= MANY_STARTED ||
+	    share_of(started, rows->all) < MOST_SHARE)
+		return false;
+	size_t count = programs_of(rows, programs);
+	for (size_t i = 0, said = 0; i < count && said < PROGRAMS_SAID && length < sizeof(list);
+	     i++) {
+		const struct program *p = &programs[i];
+		if (p->most == first || share_of(p->ns, rows->all) < PROGRAM_SHARE)
+			continue;
+		length += (size_t)snprintf(list + length, sizeof(list) - length,
+		                           "%s%s of %.*s (%s %%)", said++ ? ", " : "",
+		                           format_count(p->runs).text, (int)p->length,
+		                           p->most->name, format_percent(p->ns, rows->all).text);
+	}
+	if (!length)
+		return false;
+	cleanup_free char *name = strndup(first->name, program_length(first->name));
+	verdict_say(v, "%s %% of %s is in %s processes that %.60s started: %s.",
+	            format_percent(started, rows->all).text, f->of,
+	            format_count((uint64_t)f->totals->processes - 1).text, name ? name : "it",
+	            list);
+	if (name && known_work_of_program(name))
+		return verdict_advise(v, "%s", known_work_of_program(name)->advice);
+	return verdict_advise(v, "Start fewer of them, each for more work; or more at a time: "
+	                         "make -j, xargs -P.");
+}
+
 // Of many processes one, or the runs of one program, is what the run is about: a build's compiler.
 // Its functions are nothing that its user works on.
 bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
@@ -152,7 +240,7 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 	}
 	struct program program = most ? main_program(rows) : (struct program){ 0 };
 	if (program.runs < MANY_PROCESSES || share_of(program.ns, f->all) < MOST_SHARE)
-		return false;
+		return most && say_started(f, rows, v);
 	bool named = strlen(program.most->name) > program.length;
 	cleanup_free char *name = strndup(program.most->name, program.length);
 	if (name)

@@ -226,7 +226,7 @@ static const char *wait_phrase(enum metric metric)
 		[METRIC_OFF_NET] = "waited for sockets or events",
 		[METRIC_OFF_PIPE] = "waited for a pipe or terminal",
 		[METRIC_OFF_SLEEP] = "slept or waited for a signal",
-		[METRIC_OFF_FAULT] = "waited for memory from disk",
+		[METRIC_OFF_FAULT] = "waited on page faults",
 		[METRIC_OFF_GPU] = "waited for the GPU",
 		[METRIC_OFF_STOPPED] = "was stopped",
 	};

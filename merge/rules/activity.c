@@ -42,6 +42,8 @@ struct step_of {
 	bool python, interpreter, called;
 	bool unoptimized; // the innermost place
 	bool large;       // an op, see LARGE_NS
+	bool arithmetic;  // the interpreter's, on whatever objects it is given
+	bool arrays;      // NumPy's own code
 	bool touches;     // code that makes no system calls itself: the kernel works for its memory
 	uint32_t loop;    // string: what is known of the loop around it
 	activity_set loops; // the same as an activity
@@ -332,6 +334,23 @@ static bool touches_memory(const struct asking *a, const struct location *locati
 	       !origin_is_foreign(module->path, NULL);
 }
 
+// Asked for by NumPy, it works on the elements of an array of objects, one by one. These are
+// exported: they have names where NumPy's own functions have none.
+static bool is_arithmetic(const char *name)
+{
+	static const char *const names[] = {
+		"PyNumber_Add",         "PyNumber_Subtract",       "PyNumber_Multiply",
+		"PyNumber_TrueDivide",  "PyNumber_FloorDivide",    "PyNumber_Remainder",
+		"PyNumber_Power",       "PyNumber_Negative",       "PyNumber_Absolute",
+		"PyObject_RichCompare", "PyObject_RichCompareBool"
+	};
+
+	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
 static bool take_location(struct asking *a, uint32_t id)
 {
 	const struct location *location = profile_location(a->profile, id);
@@ -349,6 +368,10 @@ static bool take_location(struct asking *a, uint32_t id)
 		.unoptimized = location->place_count && places[0].unoptimized,
 		.openmp = is_openmp(a, location),
 	};
+	const struct module *in = profile_module(a->profile, location->module);
+	step->arithmetic = step->interpreter && location->place_count &&
+	                   is_arithmetic(profile_string(a->profile, places[0].function));
+	step->arrays = in && in->path && strstr(in->path, "_multiarray_umath");
 	if (location_is_mark(location, MARK_GIL))
 		step->doing = ACTIVITY(GIL);
 	if (location_is_mark(location, MARK_SHORT) || location_is_mark(location, MARK_UNKNOWN) ||
@@ -453,6 +476,9 @@ static void take_node(struct asking *a, uint32_t id)
 	// Where the kernel's own functions are not seen, the instruction that it works for tells.
 	if (touches_above(a, node))
 		state->doing |= ACTIVITY(FAULT);
+	const struct path_node *caller = profile_node(a->profile, node->parent);
+	if (step->arithmetic && caller->parent && a->steps[caller->location - 1].arrays)
+		state->doing |= ACTIVITY(OBJECTS);
 	// An element at the end of a list comes without moving the others.
 	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
 		state->doing |= ACTIVITY(SHIFT);

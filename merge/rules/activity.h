@@ -48,7 +48,14 @@ enum activity {
 	ACTIVITY_SOCKET,     /* works on a socket, in the kernel */
 	ACTIVITY_CONNECT,    /* looks up a host, makes, connects or closes a socket */
 	ACTIVITY_LOOKUP,     /* of these, those that look up a host */
-	ACTIVITY_OPEN,       /* open, stat, readdir … */
+	ACTIVITY_OPEN,       /* works on a file as a whole: open, stat, readdir … */
+	ACTIVITY_CREATE,     /* of these, makes a file or a directory */
+	ACTIVITY_REMOVE,     /* of these, removes one */
+	ACTIVITY_RENAME,     /* of these, renames one */
+	ACTIVITY_LOOK,       /* of these, asks for its attributes */
+	ACTIVITY_LIST,       /* of these, lists a directory */
+	ACTIVITY_ATTRIBUTE,  /* of these, changes its mode, owner, times or size */
+	ACTIVITY_USER,       /* looks up a user or a group */
 	ACTIVITY_ZONE,       /* the C library looks whether its time zone is another one by now */
 	ACTIVITY_SLEEP,      /* sleeps for a time of its own choice */
 	ACTIVITY_POLL,       /* waits for events, for who connects, or for a signal */

@@ -61,11 +61,37 @@ static const struct names table[] = {
 	  "getaddrinfo|gaih_inet*|getnameinfo|gethostbyname*|gethostbyaddr*|"
 	  "{built-in method _socket.getaddrinfo}|{built-in method _socket.gethostbyname*|"
 	  "{built-in method _socket.getnameinfo}" },
-	{ ACTIVITY(OPEN),
-	  "open|open64|openat|openat64|libc_open*|stat|stat64|fstat*|lstat*|newfstatat|"
-	  "access|readdir*|getdents*|opendir|close|libc_close*|unlink|unlinkat|rename|mkdir|"
-	  "{built-in method posix.stat}|{built-in method posix.open}|"
-	  "{built-in method io.open}|{built-in method posix.listdir}" },
+	{ ACTIVITY(OPEN), "open|open64|openat|openat64|libc_open*|close|libc_close*|do_sys_openat2|"
+	                  "filp_close|{built-in method posix.open}|{built-in method posix.close}|"
+	                  "{built-in method io.open}" },
+	{ ACTIVITY(OPEN) | ACTIVITY(LOOK),
+	  "stat|stat64|fstat*|lstat*|newfstatat|statx|access|faccessat*|readlink|readlinkat|"
+	  "getxattr|lgetxattr|fgetxattr|listxattr|llistxattr|vfs_statx|"
+	  "{built-in method posix.stat}|{built-in method posix.lstat}" },
+	{ ACTIVITY(OPEN) | ACTIVITY(LIST),
+	  "readdir*|getdents*|opendir|iterate_dir|{built-in method posix.listdir}|"
+	  "{built-in method posix.scandir}" },
+	// Of an open() that makes a file, what the file system does for that.
+	{ ACTIVITY(OPEN) | ACTIVITY(CREATE),
+	  "creat|creat64|mkdir|mkdirat|mknod|mknodat|symlink|symlinkat|link|linkat|do_mkdirat|"
+	  "vfs_create|ext4_create|xfs_generic_create|btrfs_create|btrfs_create_new_inode|"
+	  "shmem_create|shmem_mknod|f2fs_create|nfs_create|ovl_create*|"
+	  "{built-in method posix.mkdir}|{built-in method posix.symlink}|"
+	  "{built-in method posix.link}" },
+	{ ACTIVITY(OPEN) | ACTIVITY(REMOVE),
+	  "unlink|unlinkat|rmdir|do_unlinkat|do_rmdir|{built-in method posix.unlink}|"
+	  "{built-in method posix.remove}|{built-in method posix.rmdir}" },
+	{ ACTIVITY(OPEN) | ACTIVITY(RENAME),
+	  "rename|renameat|renameat2|do_renameat2|{built-in method posix.rename}|"
+	  "{built-in method posix.replace}" },
+	{ ACTIVITY(OPEN) | ACTIVITY(ATTRIBUTE),
+	  "chmod|fchmod|fchmodat|chown|fchown|fchownat|lchown|utime|utimes|utimensat|futimens|"
+	  "setxattr|lsetxattr|fsetxattr|truncate|truncate64|ftruncate|ftruncate64|"
+	  "{built-in method posix.chmod}|{built-in method posix.chown}|"
+	  "{built-in method posix.utime}" },
+	{ ACTIVITY(USER),
+	  "getpwuid*|getpwnam*|getgrgid*|getgrnam*|getgrouplist|initgroups|nss_files_getpw*|"
+	  "nss_files_getgr*|{built-in method pwd.getpw*|{built-in method grp.getgr*" },
 	{ ACTIVITY(ZONE), "tzset_internal*|tzfile_read*" },
 	{ ACTIVITY(SLEEP), "nanosleep|clock_nanosleep*|usleep|sleep|thrd_sleep|libc_nanosleep|"
 	                   "{built-in method time.sleep}|std::this_thread::sleep_*" },

@@ -144,6 +144,10 @@ void finding_add(struct finding *finding, const struct finding_row *row);
 double evidence_add_inner_place(const struct evidence *evidence, activity_set doing,
                                 struct finding *finding);
 
+/* Sets the fact of a FINDING that measure_doing() has weighed, by RULE's title. */
+void finding_describe(const struct evidence *evidence, const struct rule *rule,
+                      struct finding *finding);
+
 /*
  * For struct rule: the share of the critical thread's time, or of all CPU time where that is more,
  * in stacks that do what the rule names.

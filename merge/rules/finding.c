@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "merge/rules/evidence.h"
 #include "merge/rules/price.h"
+#include "merge/rules/tool.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,14 +45,25 @@ static const char *advice_of(const struct rule *rule, const struct finding *find
 	return rule->advice;
 }
 
-static void fire(struct findings *f, const struct rule *rule, const struct rule_limit *limit,
-                 struct finding *finding)
+// Nobody but its packagers changes a program of the system's.
+static void advise_user(const struct evidence *e, struct finding *finding)
+{
+	char tool[64];
+
+	if (tool_of(e->profile, tool, sizeof(tool)))
+		tool_advise(tool, finding->advice, sizeof(finding->advice));
+}
+
+static void fire(struct findings *f, const struct evidence *e, const struct rule *rule,
+                 const struct rule_limit *limit, struct finding *finding)
 {
 	finding->threshold = limit->threshold;
 	finding->severity = rule->severity;
 	if (limit->severe > 0 && is_beyond(rule, finding->value, limit->severe) &&
 	    finding->severity < SEVERITY_ERROR)
 		finding->severity++;
+	if (!finding->advice[0] && rule->inside && !finding->function)
+		advise_user(e, finding);
 	if (!finding->advice[0])
 		finding_advise(finding, "%s", advice_of(rule, finding));
 	f->items[f->count++] = *finding;
@@ -142,7 +154,7 @@ static int ask(struct findings *f, const struct evidence *e, size_t index,
 	if (find_range(e, &finding, err) < 0)
 		return -1;
 	answer->state = RULE_FIRED;
-	fire(f, rule, limit, &finding);
+	fire(f, e, rule, limit, &finding);
 	return 0;
 }
 

@@ -193,7 +193,7 @@ bool evidence_program(const struct evidence *e, uint32_t metrics, char *buffer, 
 	return most && 2 * most > all;
 }
 
-static void describe(const struct evidence *e, const struct rule *rule, struct finding *finding)
+void finding_describe(const struct evidence *e, const struct rule *rule, struct finding *finding)
 {
 	const struct finding_row *row = finding->row_count ? &finding->rows[0] : NULL;
 	char whole[120], place[300] = "", called[200] = "";
@@ -249,6 +249,6 @@ enum measured measure_doing(const struct evidence *e, const struct rule *rule,
 	for (size_t i = 0; i < FINDING_ROWS; i++)
 		add_best(e, finding->of_cpu ? cpu : critical,
 		         finding->of_cpu ? cpu_ns : critical_ns, finding);
-	describe(e, rule, finding);
+	finding_describe(e, rule, finding);
 	return MEASURED;
 }

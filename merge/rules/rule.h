@@ -84,6 +84,8 @@ struct rule {
 	bool tasks;            /* it is about tasks, which threads run in turns: where these wait
 	                          for one is no place of the program's, and no idleness */
 	bool orders;           /* it says why threads do the work of a place in turns */
+	bool inside;           /* what a program does for what it was asked to do: of one that the
+	                          system brought, that is up to what its user asks for */
 	bool uneven;           /* it says that threads share the work of a place unevenly: that the
 	                          place takes long is the same fact */
 	const char *within[RULE_WITHIN_MAX]; /* ids of more general rules: what this one finds is

@@ -9,6 +9,8 @@
 #include "merge/query/query_kinds.h"
 #include "merge/query/query_wall.h"
 #include "merge/rules/evidence.h"
+#include "merge/rules/file_work.h"
+#include "merge/rules/tool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -157,9 +159,18 @@ static enum measured measure_sys(const struct evidence *e, const struct rule *ru
 	enum measured measured = measure_doing(e, rule, finding);
 	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
 	const char *faults = measured == MEASURED ? advice_on_faults(e, rule) : NULL;
+	char fact[sizeof(finding->fact)], words[160];
 
-	if (faults)
+	// Who has not written the program is better served with what is known of that.
+	bool tool = measured == MEASURED && !finding->function &&
+	            tool_of(e->profile, fact, sizeof(fact));
+	if (faults && !tool)
 		finding_advise(finding, "%s", faults);
+	if (measured == MEASURED && !finding->function) {
+		kernel_work_words(e, rule, finding, words, sizeof(words));
+		snprintf(fact, sizeof(fact), "%s", finding->fact);
+		finding_say(finding, "%.250s%s", fact, words);
+	}
 	while (callee && *callee == '_')
 		callee++;
 	for (size_t i = 0; callee && i < sizeof(table) / sizeof(table[0]); i++)
@@ -493,6 +504,7 @@ const struct rule rules_cpu[] = {
 	            "it anew.",
 	  .source = "our choice",
 	  .measure = measure_sys,
+	  .inside = true,
 	  .doing = ACTIVITY(KERNEL),
 	  .not_doing = ACTIVITY(SPIN) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(COPY) |
 	               ACTIVITY(INTERRUPT),

@@ -8,11 +8,13 @@
 #include "merge/query/query_slices.h"
 #include "merge/query/query_waits.h"
 #include "merge/rules/evidence.h"
+#include "merge/rules/file_work.h"
 
 #include <stdio.h>
 
 #define ON_CPU        (1u << METRIC_ON_CPU)
-#define FILES         (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE | 1u << METRIC_OFF_FAULT)
+#define FILES         (1u << METRIC_OFF_FILE | 1u << METRIC_OFF_PIPE)
+#define FAULTS        (1u << METRIC_OFF_FAULT)
 #define PIPES         (1u << METRIC_OFF_PIPE)
 #define NET           (1u << METRIC_OFF_NET)
 #define WAITED_SHARE  0.5 // of the run, by the critical thread for others; of files, for the disk
@@ -294,21 +296,69 @@ static enum measured measure_idle(const struct evidence *e, const struct rule *r
 	return measured;
 }
 
+static const struct {
+	activity_set doing;
+	const char *advice;
+} on_files[] = {
+	{ ACTIVITY(CREATE), "Put many small pieces of data into one file, an archive or a database "
+	                    "(SQLite) instead of a file each." },
+	{ ACTIVITY(REMOVE), "Keep temporary data in memory, or in one file that is emptied "
+	                    "(ftruncate(2)) instead of removed and created anew." },
+	{ ACTIVITY(LOOK), "Ask for a file's attributes once and keep the answer; readdir() and "
+	                  "os.scandir() give a file's type without stat()." },
+	{ ACTIVITY(LIST), "List a directory once, and keep the result." },
+	{ ACTIVITY(ATTRIBUTE),
+	  "Set attributes when a file is made (the mode of open(), umask), and "
+	  "later only where they differ." },
+};
+
+// Reads or writes that are small on average, as of files of a few KB each.
+static void add_calls(const struct evidence *e, struct finding *finding)
+{
+	const struct run *run = e->run;
+	bool writes = run->write_calls && 2 * run->write_bytes > run->read_bytes;
+	uint64_t calls = writes ? run->write_calls : run->read_calls;
+	uint64_t bytes = writes ? run->write_bytes : run->read_bytes;
+	char fact[sizeof(finding->fact)];
+
+	if (calls < MANY_CALLS || bytes / calls >= LARGE_BYTES || bytes / calls < FEW_BYTES)
+		return;
+	snprintf(fact, sizeof(fact), "%s", finding->fact);
+	finding_say(finding, "%.300s; the run has %s %s times, %s bytes on average", fact,
+	            writes ? "written" : "read", format_count(calls).text,
+	            format_count(bytes / calls).text);
+}
+
 // What a directory holds comes from the disk but once.
 static enum measured measure_open(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
 {
+	struct rule own = *rule;
+	char title[120];
 	enum measured measured = measure_doing(e, rule, finding);
 	uint64_t waited = 0, all = 0;
 
+	if (measured != MEASURED || finding->value <= rule->threshold)
+		return measured;
+	activity_set most = file_work_title(e, rule, finding, title, sizeof(title));
+	own.title = title;
+	finding_describe(e, &own, finding);
+	if (!finding->function)
+		add_calls(e, finding);
+	for (size_t i = 0; finding->function && i < sizeof(on_files) / sizeof(on_files[0]); i++)
+		if (on_files[i].doing & most)
+			finding_advise(finding, "%s", on_files[i].advice);
 	for (size_t i = 0; i < e->activities->time_count; i++) {
 		const struct activity_time *time = &e->activities->times[i];
 		if (!(time->doing & rule->doing) || time->doing & rule->not_doing)
 			continue;
-		waited += evidence_sum(time->critical_ns, FILES);
-		all += evidence_sum(time->critical_ns, FILES | ON_CPU);
+		waited += evidence_sum(time->critical_ns, FILES | FAULTS);
+		all += evidence_sum(time->critical_ns, FILES | FAULTS | ON_CPU);
 	}
-	if (measured == MEASURED && (double)waited > WAITED_SHARE * (double)all)
+	// What changes a directory waits for the disk in a second run, too.
+	const activity_set changes =
+		ACTIVITY(CREATE) | ACTIVITY(REMOVE) | ACTIVITY(RENAME) | ACTIVITY(ATTRIBUTE);
+	if (!(most & changes) && (double)waited > WAITED_SHARE * (double)all)
 		finding_advise(
 			finding,
 			"Most of the time is spent waiting for the disk: profile a second run first, "
@@ -409,10 +459,9 @@ const struct rule rules_io[] = {
 	  .threshold = 10,
 	  .title = "waiting for files and pipes",
 	  .formula =
-	          "time blocked in system calls on files, block devices, pipes and terminals, and "
-	          "in page faults that read from disk, as a share of the critical thread's time; "
-	          "without the program's start and looking up files, and of the user's own code "
-	          "if there is any",
+	          "time blocked in system calls on files, block devices, pipes and terminals, as a "
+	          "share of the critical thread's time; without the program's start and looking "
+	          "up files, and of the user's own code if there is any",
 	  .why = "The thread is idle while the device, or the other end of the pipe, works.",
 	  .advice = "Profile a second run first: it finds in memory what this one read from disk. "
 	            "Read ahead (posix_fadvise, a reader thread) or in larger pieces, or keep the "
@@ -422,6 +471,27 @@ const struct rule rules_io[] = {
 	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPAWN) | ACTIVITY(LINK) | ACTIVITY(IMPORT) |
 	               ACTIVITY(OPEN), // a rule of its own
 	  .metrics = FILES,
+	  .placed = true },
+	{ .id = "IO-FAULT",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 10,
+	  .title = "waiting on page faults",
+	  .formula =
+	          "time blocked in page faults, most of which read a page of a mapped file, or one "
+	          "that was swapped out, from disk, as a share of the critical thread's time; "
+	          "without the program's start, and of the user's own code if there is any",
+	  .why = "The thread is idle until the page is in memory, and each fault waits for one "
+	         "read.",
+	  .advice = "Profile a second run first: it finds in memory what this one read from disk. "
+	            "Have a mapped file read ahead (madvise(2) with MADV_WILLNEED, MAP_POPULATE), "
+	            "or read it with read(2) in large pieces; where memory was swapped out, use "
+	            "less of it.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .not_doing = ACTIVITY(SPAWN) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(OPEN),
+	  .metrics = FAULTS,
 	  .placed = true },
 	{ .id = "IO-SYNC",
 	  .subject = RULES_IO,
@@ -461,6 +531,7 @@ const struct rule rules_io[] = {
 	            "std::endl).",
 	  .source = "our choice",
 	  .measure = measure_tiny,
+	  .inside = true,
 	  .doing = ACTIVITY(READ) | ACTIVITY(WRITE),
 	  .not_doing = ACTIVITY(COPY) | ACTIVITY(SYNC) | ACTIVITY(IMPORT) | ACTIVITY(LINK) |
 	               ACTIVITY(SPAWN) | ACTIVITY(SOCKET),
@@ -473,12 +544,14 @@ const struct rule rules_io[] = {
 	  .within = { "CPU-SYS" },
 	  .title = "looking up and opening files",
 	  .formula =
-	          "time in open, close, stat, readdir and their like, as a share of the critical "
-	          "thread's time, or of all CPU time",
-	  .why = "Each lookup walks the path through the file system.",
+	          "time in open, close, stat, readdir, mkdir, unlink, rename, chmod and their like, "
+	          "as a share of the critical thread's time, or of all CPU time",
+	  .why = "Each of these calls walks the path through the file system, and what it changes "
+	         "there takes longer than small files take to read or write.",
 	  .advice = "Keep files open, list a directory once, and cache the result.",
 	  .source = "our choice",
 	  .measure = measure_open,
+	  .inside = true,
 	  .doing = ACTIVITY(OPEN),
 	  .not_doing = ACTIVITY(SYNC) | ACTIVITY(IMPORT) | ACTIVITY(LINK) | ACTIVITY(SPAWN) |
 	               ACTIVITY(CONNECT) },
@@ -572,6 +645,24 @@ const struct rule rules_io[] = {
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(LOOKUP),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK) },
+	{ .id = "IO-USER",
+	  .subject = RULES_IO,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 15,
+	  .within = { "IO-OPEN", "IO-TINY", "IO-NET", "IO-WAIT", "CPU-SYS" },
+	  .title = "looking up users and groups",
+	  .formula = "time in getpwuid, getpwnam, getgrgid and their like, waiting or not, as a "
+	             "share of the critical thread's time, or of all CPU time",
+	  .why = "Each lookup opens and reads /etc/passwd or /etc/group anew, or asks a server that "
+	         "nsswitch.conf names: the C library keeps no answer.",
+	  .advice =
+	          "Keep the names and numbers that were looked up, in a table by uid or gid; where "
+	          "users come from a server, run a cache (sssd, nscd).",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(USER),
 	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LINK) },
 	{ .id = "IO-ZONE",
 	  .subject = RULES_IO,

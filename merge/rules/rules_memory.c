@@ -45,6 +45,13 @@ static const struct rule_callee fresh_arrays[] = {
 	{ NULL, NULL },
 };
 
+static const struct rule_callee ways_to_copy[] = {
+	{ "std::operator+",
+	  "a + b makes a new string, and s = s + x copies all of s each time: append "
+	  "in place (s += x, append()), after a reserve() of the final size." },
+	{ NULL, NULL },
+};
+
 static bool makes_arrays(const struct finding *finding)
 {
 	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
@@ -184,6 +191,7 @@ const struct rule rules_memory[] = {
 	            "where: bottleneck report --sort mem --by line.",
 	  .source = "our choice",
 	  .measure = measure_churn,
+	  .inside = true,
 	  .doing = ACTIVITY(ALLOCATE),
 	  .not_doing = ACTIVITY(FAULT) | ACTIVITY(THROW) | ACTIVITY(REGEX) | ACTIVITY(LINK) |
 	               ACTIVITY(IMPORT) | ACTIVITY(OBJECT),
@@ -209,6 +217,7 @@ const struct rule rules_memory[] = {
 	  .by_callee = fresh_arrays,
 	  .source = "our choice",
 	  .measure = measure_faults,
+	  .inside = true,
 	  .doing = ACTIVITY(FAULT),
 	  .not_doing = ACTIVITY(MAPPED) | ACTIVITY(LINK) | ACTIVITY(IMPORT),
 	  .metrics = ON_CPU },
@@ -228,7 +237,9 @@ const struct rule rules_memory[] = {
 	  .advice = "Pass a reference or a view; move instead of copying; grow a buffer by a "
 	            "factor, or allocate its final size at once.",
 	  .source = "our choice",
+	  .by_callee = ways_to_copy,
 	  .measure = measure_copies,
+	  .inside = true,
 	  .doing = ACTIVITY(COPY),
 	  .not_doing = ACTIVITY(READ) | ACTIVITY(WRITE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
 	               ACTIVITY(STRING_END) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(BLAS),
@@ -250,6 +261,7 @@ const struct rule rules_memory[] = {
 	          "clear again what was written.",
 	  .source = "our choice",
 	  .measure = measure_doing,
+	  .inside = true,
 	  .doing = ACTIVITY(FILL),
 	  .not_doing = ACTIVITY(FAULT) | ACTIVITY(ALLOCATE) | ACTIVITY(COPY) | ACTIVITY(BLAS) |
 	               ACTIVITY(REGEX) | ACTIVITY(LINK) | ACTIVITY(IMPORT),

@@ -31,6 +31,19 @@ class Libraries(Case):
     def test_a_finding_comes_before_a_library_that_has_less(self):
         self.assertRegex(self.verdict(3)["sentence"], "^Kernel time")
 
+    def test_a_program_of_the_systems_is_named_by_its_work_on_files(self):
+        source = self.path("many")
+        os.mkdir(source)
+        for i in range(6000):
+            with open(os.path.join(source, str(i)), "w", encoding="ascii") as file:
+                file.write(4096 * "x")
+        run = self.profile_run(["cp", "-r", source, self.path("copy")])
+        self.assertEqual(run.status, 0, run.err)
+        verdict = json.loads(self.verb("report", "--json", run.profile).stdout)["verdict"]
+        self.assertRegex(verdict["sentence"], r"(?i)(creating|opening).* files: \d+ % of .*; the "
+                                              r"run has written 6,000 times, 4,096 bytes on average")
+        self.assertRegex(verdict["next"], "cp -l")
+
 
 if __name__ == "__main__":
     main()

@@ -3,6 +3,7 @@
 #include "tests/unit/finding_fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 TestSuite(finding_io, .init = begin, .fini = end);
@@ -249,6 +250,52 @@ Test(finding_io, waiting_for_directories_does_not_stand_for_waiting_for_what_is_
 	cr_assert(waiting != NULL && finding_of(findings, "IO-OPEN") != NULL);
 	cr_expect(waiting->covered == NULL);
 	cr_expect_eq(waiting->saving_ns, 500 * MS);
+}
+
+Test(finding_io, a_wait_on_a_page_fault_is_no_wait_for_a_file)
+{
+	add(&f, 1, METRIC_OFF_FAULT, 300, "main a.c:3 > look a.c:9");
+	add(&f, 1, METRIC_OFF_FILE, 150, "main a.c:3 > load a.c:12 > read@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *fault = finding_of(findings, "IO-FAULT");
+	const struct finding *file = finding_of(findings, "IO-WAIT");
+	cr_assert(fault != NULL && file != NULL);
+	cr_expect_eq(fault->saving_ns, 300 * MS);
+	cr_expect_eq(fault->line, 9);
+	cr_expect_eq(file->saving_ns, 150 * MS);
+	cr_expect_eq(file->line, 12);
+}
+
+static void expect_on_files(const char *first, const char *second, const char *fact)
+{
+	char stack[120];
+
+	snprintf(stack, sizeof(stack), "main a.c:3 > keep a.c:9 > %s", first);
+	add(&f, 1, METRIC_ON_CPU, 400, stack);
+	snprintf(stack, sizeof(stack), "main a.c:3 > keep a.c:9 > %s", second);
+	add(&f, 1, METRIC_ON_CPU, 200, stack);
+	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "IO-OPEN");
+	cr_assert(finding != NULL);
+	cr_expect_eq(strncmp(finding->fact, fact, strlen(fact)), 0, "%s", finding->fact);
+	end();
+	begin();
+}
+
+Test(finding_io, work_on_files_is_named_by_what_it_does_to_them)
+{
+	expect_on_files("unlink@libc", "unlink@libc", "removing files: 60 %");
+	expect_on_files("open@libc", "close@libc", "opening and closing files: 60 %");
+	expect_on_files("openat@libc > ext4_create@kernel", "openat@libc > do_filp_open@kernel",
+	                "creating, opening and closing files: 60 %");
+	expect_on_files("open@libc", "stat@libc", "opening, closing and looking up files: 60 %");
+	expect_on_files("getdents64@libc", "fstatat64@libc",
+	                "listing directories and looking up files: 60 %");
+	expect_on_files("fchmodat@libc", "unlinkat@libc",
+	                "changing attributes of files and removing files: 60 %");
 }
 
 // A second run finds nothing in memory of what is written.

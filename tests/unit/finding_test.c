@@ -41,6 +41,8 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-SPIN", METRIC_ON_CPU, "main a.c:3 > wait a.c:13 > sched_yield@libc", 13 },
 		{ "IO-CONNECT", METRIC_OFF_NET, "main a.c:3 > dial a.c:24 > connect@libc", 24 },
 		{ "IO-LOOKUP", METRIC_ON_CPU, "main a.c:3 > dial a.c:32 > getaddrinfo@libc", 32 },
+		{ "IO-USER", METRIC_ON_CPU,
+		  "main a.c:3 > name a.c:39 > getpwuid@libc > fopen@libc > open@libc", 39 },
 		{ "IO-ZONE", METRIC_ON_CPU,
 		  "main a.c:3 > stamp a.c:34 > localtime@libc > __tz_convert@libc > "
 		  "tzset_internal@libc > __tzfile_read@libc > stat@libc",
@@ -356,7 +358,7 @@ Test(finding, waits_of_libraries_count_where_own_code_is_hardly_seen)
 		add(&f, 1, METRIC_ON_CPU, (uint64_t)own, "main a.c:3 > work a.c:5");
 		finish(800 + (uint64_t)own, 2);
 		cleanup(findings) struct findings *findings = look(NULL);
-		const struct finding *finding = finding_of(findings, "IO-WAIT");
+		const struct finding *finding = finding_of(findings, "IO-FAULT");
 		cr_expect((finding != NULL) == (own == 10), "%d", own);
 		end();
 		begin();
@@ -689,6 +691,7 @@ Test(finding, a_cause_stands_for_its_symptoms)
 		{ "CPU-SPAWN", "IO-OPEN" },      { "CPU-WAKE", "CPU-SYS" },
 		{ "CPU-HOLDER", "IO-SLEEP" },    { "MEM-FAULT", "CPU-SYS" },
 		{ "PY-OBJECTS", "MEM-FAULT" },   { "PY-SERIALIZE", "MEM-FAULT" },
+		{ "IO-USER", "IO-OPEN" },        { "IO-USER", "CPU-SYS" },
 		{ "CPU-SPAWN", "CPU-FLAT" },     { "CPU-THREADS", "CPU-FLAT" },
 	};
 
