@@ -383,6 +383,11 @@ static bool below_library(const struct verdict_facts *f, const struct row *row, 
 	verdict_set_price_of_row(f, row, v);
 	if (strcmp(caller->name, "[jit]") == 0)
 		return advise_jit(f, v);
+	// What its compiler has named is the script's own.
+	if (row->module && strncmp(row->module, "[jit", 4) == 0)
+		return verdict_advise(
+			v, "Start there: it is a function of the script, as its JIT compiler names "
+			   "it. Its callers: bottleneck report --call-tree");
 	if (origin_is_interpreter(caller->module))
 		return advise_interpreter(caller->module, false, v);
 	if (caller->name[0] != '[' && !known_work_of_library(caller->module) &&

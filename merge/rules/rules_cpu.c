@@ -73,11 +73,12 @@ static enum measured measure_serial(const struct evidence *e, const struct rule 
 	return finding_say(finding, "%.1f of %.3g CPUs are busy", busy, cpus);
 }
 
-// More CPU time than in ROW is in the kernel, whose functions are not seen: they may be few.
-static bool is_in_kernel(const struct evidence *e, const struct row *row)
+// More CPU time than in ROW is in the kernel, or in code that a JIT compiler made, whose functions
+// are not seen: they may be few.
+static bool is_unseen(const struct evidence *e, const struct row *row)
 {
 	for (size_t i = 0; i < e->functions->count && &e->functions->rows[i] != row; i++)
-		if (e->functions->rows[i].kernel)
+		if (e->functions->rows[i].kernel || evidence_is_jit(e->functions->rows[i].name))
 			return true;
 	return false;
 }
@@ -187,7 +188,7 @@ static enum measured measure_flat(const struct evidence *e, const struct rule *r
 	(void)rule;
 	if (e->run->samples < FEW_SAMPLES || !e->functions->all)
 		return finding_lacks(finding, "there are fewer than %d samples", FEW_SAMPLES);
-	if (!row || busy_cpus(e) < BUSY_SHARE || is_in_kernel(e, row))
+	if (!row || busy_cpus(e) < BUSY_SHARE || is_unseen(e, row))
 		return MEASURED_NOTHING;
 	finding->value = 100 * (double)row->self / (double)e->functions->all;
 	begin_at(finding, e, row);
