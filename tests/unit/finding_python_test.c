@@ -253,6 +253,27 @@ Test(finding_python, arrays_of_objects)
 	}
 }
 
+// Where NumPy's own functions have no names, what it has the interpreter do for elements tells.
+Test(finding_python, arrays_of_objects_without_numpys_symbols)
+{
+	static const char *const stacks[] = {
+		"{smooth train.py:8} > binary@numpy > ~PyNumber_Multiply@app2",
+		"{smooth train.py:8} > ~PyNumber_Multiply@app2 > binary@numpy",
+	};
+
+	for (int own = 0; own <= 1; own++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 800, stacks[own]);
+		add(&f, 1, METRIC_ON_CPU, 200, "{smooth train.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-OBJECTS");
+		cr_expect_eq(finding != NULL, !own, "row %d", own);
+		cr_expect(!finding || finding->line == 8);
+	}
+}
+
 // A consumer that polls: the main thread waits for it, and nothing else happens.
 Test(finding_python, a_thread_that_sleeps_keeps_who_waits_for_it)
 {
