@@ -158,20 +158,31 @@ static size_t list_modules(const struct profile *p, const uint64_t *self_ns,
 	return count;
 }
 
+// Code that an interpreter has made for a Python function is known by the name of that.
+static bool has_module(const struct profile *p, const struct location *location)
+{
+	if (!location || location->kind == FRAME_MARK ||
+	    location->module > modules_count(profile_modules(p)))
+		return false;
+	const struct module *module = profile_module(p, location->module);
+	return !module || module->kind != MODULE_JIT ||
+	       (location->kind != FRAME_INTERPRETER_EXACT &&
+	        location->kind != FRAME_INTERPRETER_RETURN);
+}
+
 static void add_up(const struct profile *p, uint64_t *self_ns, bool *used)
 {
 	const struct cells *cells = profile_cells(p);
-	uint32_t known = modules_count(profile_modules(p));
 
 	for (uint32_t i = 0; i < profile_locations(p)->count; i++) {
-		uint32_t module = profile_locations(p)->locations[i].module;
-		if (module <= known)
-			used[module] = true;
+		const struct location *location = &profile_locations(p)->locations[i];
+		if (has_module(p, location))
+			used[location->module] = true;
 	}
 	for (uint32_t i = 0; i < cells->count; i++) {
 		const struct cell *cell = &cells->cells[i];
 		const struct location *location = location_of_node(p, cell->node);
-		if (location && location->kind != FRAME_MARK && location->module <= known)
+		if (has_module(p, location))
 			self_ns[location->module] += cells_whole(cells, cell);
 	}
 }
@@ -180,7 +191,6 @@ static void add_up(const struct profile *p, uint64_t *self_ns, bool *used)
 static int weigh(const struct profile *p, uint64_t *part_ns, struct module_rows *answer,
                  struct error *err)
 {
-	uint32_t known = modules_count(profile_modules(p));
 	struct query query = { .by = BY_MODULE, .on_cpu = true };
 	cleanup(scope) struct scope scope = { 0 };
 	struct wall_account wall;
@@ -198,7 +208,7 @@ static int weigh(const struct profile *p, uint64_t *part_ns, struct module_rows 
 		if (!scope_counts(&scope, cell))
 			continue;
 		cpu_ns += scope_ns(&scope, cell);
-		if (location && location->kind != FRAME_MARK && location->module <= known)
+		if (has_module(p, location))
 			part_ns[location->module] += scope_ns(&scope, cell);
 	}
 	answer->all_ns = wall.ranks ? query_wall_share_ns(&wall, &without_queue) : cpu_ns;

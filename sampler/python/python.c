@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/module.h"
 #include "base/python_lines.h"
 #include "sampler/python/python_remote.h"
 #include "sampler/unwind/address_space.h"
@@ -15,6 +16,8 @@
 #define LINES       2048       // that are remembered
 #define ANCHORED    0x030b     // the first version that leaves them on the stack
 #define PLAIN_CALL  3          // functions of the interpreter at most, before that
+#define MAKES_CODE  0x030c     // the first version that may run code that it has made itself
+#define ENTRY_CALLS 2          // functions of the interpreter at most, from its loop to such code
 
 struct python_object {
 	uint32_t code; // id in the registry; 0: never told
@@ -270,6 +273,32 @@ static bool is_interpreter(const struct weave *w, size_t at)
 	return w->interpreter && w->native->frames[at].module == w->interpreter;
 }
 
+// In anonymous memory, as the code that the interpreter makes.
+static bool is_made(const struct weave *w, size_t at)
+{
+	const struct python_native *native = w->native;
+
+	if (w->python->version < MAKES_CODE || at >= native->count ||
+	    native->frames[at].kind == FRAME_MARK)
+		return false;
+	const struct module *module =
+		native->modules ? modules_get(native->modules, native->frames[at].module) : NULL;
+	return module && module->kind == MODULE_JIT;
+}
+
+// The interpreter's JIT compiler runs a function in place of its loop, which END holds: the frames
+// [first, returned) are of its code. Code that other compilers have made is called by their own.
+static size_t find_compiled(const struct weave *w, size_t end, size_t *first)
+{
+	size_t at = end;
+
+	for (unsigned i = 0; i < ENTRY_CALLS && at > w->at && is_interpreter(w, at - 1); i++)
+		at--;
+	for (*first = at; *first > w->at && is_made(w, *first - 1);)
+		--*first;
+	return at;
+}
+
 // The native frames up to, and without, END.
 static void put_native(struct weave *w, size_t end)
 {
@@ -285,12 +314,14 @@ static void put_other_native(struct weave *w, size_t end)
 }
 
 // What a Python function has called: the innermost, or one whose callee calls Python again, as a
-// key function's of sorted().
-static void put_called(struct weave *w, size_t end)
+// key function's of sorted(). CALL: END is a call of the interpreter.
+static void put_called(struct weave *w, size_t end, bool call)
 {
+	size_t first = end, compiled = call ? find_compiled(w, end, &first) : end;
+
 	for (; w->at < end; w->at++) {
 		struct frame frame = w->native->frames[w->at];
-		if (is_interpreter(w, w->at))
+		if (is_interpreter(w, w->at) || (w->at >= first && w->at < compiled))
 			frame.kind = frame.kind == FRAME_EXACT ? FRAME_INTERPRETER_EXACT
 			                                       : FRAME_INTERPRETER_RETURN;
 		put(w, frame, w->native->sps[w->at]);
@@ -330,7 +361,7 @@ static bool has_left(const struct weave *w, size_t end)
 static void put_between(struct weave *w, size_t end)
 {
 	if (!has_left(w, end) && (w->next == 0 || !is_plain_call(w, end)))
-		put_called(w, end);
+		put_called(w, end, true);
 	else
 		put_other_native(w, end);
 }
@@ -384,6 +415,9 @@ static void place_by_anchors(struct weave *w)
 		put_between(w, at);
 		put_python(w, w->native->sps[at]);
 		w->at = at + 1;
+		// What names the function to perf (-X perf): it is known here.
+		while (is_made(w, w->at))
+			w->at++;
 	}
 }
 
@@ -438,7 +472,7 @@ static void put_rest(struct weave *w)
 	if (!w->chain->count)
 		put_native(w, end);
 	else if (w->next == 0 && !has_left(w, end))
-		put_called(w, end);
+		put_called(w, end, false);
 	else
 		put_other_native(w, end);
 	for (; w->next < w->chain->count; w->next++)

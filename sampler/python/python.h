@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 struct address_space;
+struct modules;
 struct python_line_memory;
 struct python_object;
 struct python_remote;
@@ -103,6 +104,7 @@ struct frame python_frame_at(struct python *p, const struct python_frame *frame)
 /* Native frames with their stack pointers, as the unwinder has them, innermost first. */
 struct python_native {
 	struct address_space *space;
+	const struct modules *modules; /* NULL: what code the process has made is not known */
 	const struct frame *frames;
 	const uint64_t *sps;
 	size_t count;

@@ -174,8 +174,9 @@ size_t tracker_add_python(struct tracker *t, struct process *process,
                           const struct python_chain *chain, struct frame *frames,
                           const uint64_t **sps, size_t count, size_t max, uint32_t *flags)
 {
-	const struct python_native native = { process->space, frames, *sps, count,
-		                              .earlier = t->read_later };
+	const struct python_native native = {
+		process->space, t->modules, frames, *sps, count, .earlier = t->read_later
+	};
 	struct python_stack *placed = &t->python;
 
 	python_place(&process->python, chain, &native, placed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/python/python.h"
 
+#include "base/module.h"
 #include "sampler/unwind/address_space.h"
 #include "tests/support/expect.h"
 
@@ -13,6 +14,7 @@
 #define EVAL        (BASE + 0x1000u)
 
 static struct address_space *space;
+static struct modules *modules;
 static struct codes *codes;
 static struct python python;
 static struct python_stack out;
@@ -41,6 +43,7 @@ static void tell(uint32_t number, const char *name)
 static void begin(void)
 {
 	space = address_space_new();
+	modules = modules_new();
 	codes = codes_new();
 	chain = calloc(1, sizeof(*chain) + 64 * sizeof(*chain->frames));
 	address_space_map(space, BASE, 0x10000, 0, INTERPRETER);
@@ -54,6 +57,7 @@ static void begin(void)
 static void end(void)
 {
 	address_space_free(space);
+	modules_free(modules);
 	codes_free(codes);
 	python_fini(&python);
 	free(chain);
@@ -92,7 +96,7 @@ static void function(uint32_t number, uint64_t anchor)
 static const char *placed(void)
 {
 	static char text[1024];
-	const struct python_native in = { space, frames, sps, count, .earlier = earlier };
+	const struct python_native in = { space, modules, frames, sps, count, .earlier = earlier };
 	char one[64];
 
 	python_place(&python, chain, &in, &out);
@@ -166,6 +170,65 @@ Test(python, below_python_the_interpreters_own_frames_are_told_apart)
 	native(LIBRARY, 3);
 	function(1, 0x7210);
 	EXPECT("n8 i7 outer:10 n8 ");
+}
+
+// Anonymous memory of the process.
+static uint32_t made(void)
+{
+	struct module wanted = { .kind = MODULE_JIT, .path = "[jit 1]", .pid = 1, .fd = -1 };
+
+	return modules_add(modules, &wanted, NULL)->id;
+}
+
+// 3.14's frames; 3.15 has a function of its own that enters compiled code.
+Test(python, what_the_interpreter_has_compiled_is_the_function_that_it_runs)
+{
+	version(0x030e);
+	native(INTERPRETER, 1);
+	native(made(), 0x10);
+	native(made(), 0x20);
+	eval();
+	native(LIBRARY, 3);
+	native(made(), 0x30);
+	native(INTERPRETER, 4);
+	eval();
+	native(LIBRARY, 5);
+	function(2, 0x7310);
+	function(1, 0x7710);
+	EXPECT("i7 i1 i1 middle:20 n8 i1 i7 outer:10 n8 ");
+}
+
+Test(python, what_others_have_compiled_is_called_by_them)
+{
+	version(0x030e);
+	native(made(), 0x10);
+	native(LIBRARY, 1);
+	native(INTERPRETER, 2);
+	eval();
+	native(INTERPRETER, 3);
+	native(made(), 0x20);
+	native(INTERPRETER, 4);
+	native(INTERPRETER, 5);
+	native(INTERPRETER, 6); // a libffi within the interpreter
+	eval();
+	native(LIBRARY, 7);
+	function(2, 0x7310);
+	function(1, 0x7910);
+	EXPECT("n1 n8 i7 middle:20 i7 n1 i7 i7 i7 outer:10 n8 ");
+}
+
+Test(python, a_trampoline_that_names_a_function_to_perf_is_not_shown_beside_it)
+{
+	version(0x030d);
+	eval();
+	native(made(), 0x10);
+	native(INTERPRETER, 1);
+	eval();
+	native(made(), 0x20);
+	native(LIBRARY, 2);
+	function(2, 0x7010);
+	function(1, 0x7310);
+	EXPECT("middle:20 i7 outer:10 n8 ");
 }
 
 // A generator was left by the time when the frames of a running thread were read: what it did is
