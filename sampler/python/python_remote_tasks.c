@@ -44,7 +44,8 @@ static const struct tasks_layout {
 	uint32_t version;
 	int32_t interpreter_modules;
 	int32_t coroutine_frame; // a pointer up to 3.10; the frame itself later
-	int32_t coroutine_state; // -: suspended, 0: runs, +: over. Up to 3.9: nonzero: it runs
+	int32_t coroutine_state; // -: suspended, 0: runs, +: over. Up to 3.9: nonzero: it runs;
+	                         // from 3.15 on see enum frame_state
 	int32_t frame_state;     // 3.10: the same, in the frame
 	int32_t frame_top;       // up to 3.9 a pointer; later how many operands, or variables and
 	                         // operands
@@ -57,13 +58,27 @@ static const struct tasks_layout {
 	{ PYTHON_VERSION(13), 0, 72, 67, NONE, 64 },
 };
 
-// Where _PyRuntime of 3.13 and later reports interpreter_modules, and that of 3.14 the rest.
-#define MODULES_AT_3_13    88
-#define MODULES_AT         96
-#define FRAME_TOP_AT       296
-#define COROUTINE_AT       680
-#define COROUTINE_STATE_AT 688
-#define OWN_LIMIT          (UINT64_C(1) << 20)
+// Where _PyRuntime of 3.13 and later reports interpreter_modules, and that of 3.14 and 3.15 the
+// rest.
+#define MODULES_AT_3_13 88
+#define MODULES_AT      96
+#define OWN_LIMIT       (UINT64_C(1) << 20)
+static const struct own_places {
+	uint32_t version;
+	int32_t frame_top, coroutine_frame, coroutine_state;
+} own_places[] = {
+	{ PYTHON_VERSION(14), 296, 680, 688 },
+	{ PYTHON_VERSION(15), 360, 808, 816 },
+};
+
+// Of coroutines and generators, from 3.15 on.
+#define NEW_STATES PYTHON_VERSION(15)
+enum frame_state {
+	STATE_AWAITS = 2, // is suspended in an await or a yield from
+	STATE_AWAITS_LOCKED,
+	STATE_RUNS,
+	STATE_OVER
+};
 
 enum kind {
 	KIND_OTHER = 1,
@@ -254,10 +269,14 @@ static bool read_layout(const struct look *l, uint64_t runtime, struct tasks_lay
 	uint32_t version = l->from->layout->version;
 
 	*out = (struct tasks_layout){ .version = version, .frame_state = NONE };
-	return version == PYTHON_VERSION(14) &&
-	       read_offset(l, runtime, COROUTINE_AT, &out->coroutine_frame) &&
-	       read_offset(l, runtime, COROUTINE_STATE_AT, &out->coroutine_state) &&
-	       read_offset(l, runtime, FRAME_TOP_AT, &out->frame_top);
+	for (size_t i = 0; i < sizeof(own_places) / sizeof(own_places[0]); i++)
+		if (own_places[i].version == version)
+			return read_offset(l, runtime, own_places[i].coroutine_frame,
+			                   &out->coroutine_frame) &&
+			       read_offset(l, runtime, own_places[i].coroutine_state,
+			                   &out->coroutine_state) &&
+			       read_offset(l, runtime, own_places[i].frame_top, &out->frame_top);
+	return false;
 }
 
 static uint64_t modules_at(const struct look *l, uint64_t runtime)
@@ -344,10 +363,12 @@ static uint64_t top_operand(const struct look *l, uint64_t frame, uint64_t code)
 	// With the cells of variables, which come before the operands.
 	if (l->layout->version >= PYTHON_VERSION(14)) {
 		uint64_t end = word_at(l, frame, l->layout->frame_top);
+		// From 3.15 on what is iterated over has one more above it.
+		uint64_t depth = l->layout->version >= PYTHON_VERSION(15) ? 16 : 8;
 		operands = frame + (uint64_t)layout->frame_locals +
 		           8 * (word_at(l, code, layout->code_locals) & UINT32_MAX);
-		return end > operands && end - operands < OPERANDS_MAX
-		               ? word_at(l, end, -8) & ~PYTHON_TAG_BITS
+		return end >= operands + depth && end - operands < OPERANDS_MAX
+		               ? word_at(l, end - depth, 0) & ~PYTHON_TAG_BITS
 		               : 0;
 	}
 	int32_t locals = (int32_t)word_at(l, code, layout->code_locals);
@@ -370,11 +391,24 @@ static int32_t instruction_of(const struct look *l, uint64_t frame, uint64_t cod
 	                                                                            : last;
 }
 
+// -: suspended, 0: runs, +: over. AWAITS: it may be in an await.
+static int state_of(uint32_t version, int8_t state, bool *awaits)
+{
+	*awaits = true;
+	if (version <= PYTHON_VERSION(9))
+		return state ? 0 : -1;
+	if (version < NEW_STATES)
+		return state;
+	*awaits = state == STATE_AWAITS || state == STATE_AWAITS_LOCKED;
+	return state == STATE_RUNS ? 0 : state >= STATE_OVER ? 1 : -1;
+}
+
 static bool read_coroutine(const struct look *l, uint64_t at, struct coroutine *out)
 {
 	const struct tasks_layout *layout = l->layout;
 	bool has_frame = layout->version <= PYTHON_VERSION(10);
-	int8_t state = 0;
+	int8_t raw = 0;
+	bool awaits;
 
 	*out = (struct coroutine){ .at = at };
 	out->frame = has_frame ? word_at(l, at, layout->coroutine_frame)
@@ -385,10 +419,9 @@ static bool read_coroutine(const struct look *l, uint64_t at, struct coroutine *
 	if (!read_at(l,
 	             layout->frame_state >= 0 ? out->frame + (uint64_t)layout->frame_state
 	                                      : at + (uint64_t)layout->coroutine_state,
-	             &state, 1))
+	             &raw, 1))
 		return false;
-	if (layout->version <= PYTHON_VERSION(9))
-		state = state ? 0 : -1;
+	int state = state_of(layout->version, raw, &awaits);
 	out->over = state > 0;
 	out->state = state ? PYTHON_TASK_WAITING : PYTHON_TASK_RUNNING;
 	if (out->over)
@@ -397,7 +430,7 @@ static bool read_coroutine(const struct look *l, uint64_t at, struct coroutine *
 	if (!out->code)
 		return false;
 	out->instruction = instruction_of(l, out->frame, out->code);
-	out->awaited = state ? top_operand(l, out->frame, out->code) : 0;
+	out->awaited = state && awaits ? top_operand(l, out->frame, out->code) : 0;
 	return true;
 }
 

@@ -12,7 +12,7 @@
  * bytes are, and may be anything without harm. Of more than half of PYTHON_TASKS_LOOKED tasks one
  *of each of so many equal parts is drawn, and stands for its part.
  *
- * CPython 3.8 to 3.14 with a GIL, and tasks of asyncio's C implementation.
+ * CPython 3.8 to 3.15 with a GIL, and tasks of asyncio's C implementation.
  */
 #pragma once
 
@@ -54,7 +54,8 @@ struct python_tasks_own {
 		uint64_t size, running_loop, running_task, head;
 	} thread;
 };
-_Static_assert(sizeof(struct python_tasks_own) == 104, "_Py_AsyncioModuleDebugOffsets of 3.14");
+_Static_assert(sizeof(struct python_tasks_own) == 104,
+               "_Py_AsyncioModuleDebugOffsets of 3.14 and 3.15");
 
 /* Zeroed: nothing is known yet. */
 struct python_remote_tasks {
