@@ -24,7 +24,8 @@
 #define TLBC_MAX         (1 << 16)
 
 // Threads that are in no list are not looked for again at once, unless the list has changed.
-#define AGAIN_NS (100 * NS_PER_MS)
+#define AGAIN_NS     (2 * NS_PER_MS) // twice as long each time
+#define AGAIN_MAX_NS (100 * NS_PER_MS)
 
 // A thread state's neighbour in its list: in all versions.
 #define STATE_PREVIOUS 0
@@ -54,7 +55,8 @@ struct python_remote {
 	uint64_t gils[INTERPRETERS_MAX];
 	uint64_t gil_steps_ns[INTERPRETERS_MAX]; /* see python_remote_gil_step_ns() */
 	uint32_t gil_count;
-	uint64_t listed_ns, newest; /* the first interpreter's newest state then */
+	uint64_t listed_ns, again_ns; /* when, and after how long once more */
+	uint64_t newest;              /* the first interpreter's newest state then */
 
 	struct python_remote_codes codes;
 	struct python_remote_names names;
@@ -223,6 +225,9 @@ static void list(struct python_remote *r, const struct python *p, struct remote_
 	if (r->pthread_tid != pthread_tid) // not known yet for those that came first
 		list_all(r, p, m, thread->tid);
 	r->listed_ns = thread->now_ns;
+	r->again_ns = r->again_ns ? 2 * r->again_ns : AGAIN_NS;
+	if (r->again_ns > AGAIN_MAX_NS)
+		r->again_ns = AGAIN_MAX_NS;
 	r->newest = newest_state(r, p, m);
 	for (size_t i = 0; i < r->state_count; i++)
 		if (!r->states[i].tid) // its thread is just starting
@@ -490,7 +495,7 @@ const struct python_chain *python_remote_chain(struct python_remote *r, struct p
 	r->chain->count = r->caller_count = 0;
 	bool found = read_innermost(r, &from, thread);
 	if (!found && (newest_state(r, p, memory) != r->newest ||
-	               thread->now_ns - r->listed_ns >= AGAIN_NS)) {
+	               thread->now_ns - r->listed_ns >= r->again_ns)) {
 		list(r, p, memory, thread);
 		read_innermost(r, &from, thread);
 	}

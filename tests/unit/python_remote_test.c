@@ -184,6 +184,19 @@ Test(python_remote, a_forked_child_s_state_may_have_its_parent_s_number)
 	tear_down();
 }
 
+// Before it has run at all, both of its numbers are its parent's.
+Test(python_remote, a_forked_child_that_was_looked_at_too_early_is_found_soon_after)
+{
+	set_up(PYTHON_VERSION(12), BASE);
+	two_functions();
+	image_thread(&image, TID);
+	EXPECT(chain_of(TID + 1), "none");
+	image_poke(&image, image.newest, image.layout.thread_tid, TID + 1, 8);
+	now_ns += NS_PER_MS;
+	EXPECT(chain_of(TID + 1), "inner:20 outer:10");
+	tear_down();
+}
+
 Test(python_remote, at_its_end_the_interpreter_is_left_alone)
 {
 	set_up(PYTHON_VERSION(11), BASE);
