@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BASE    UINT64_C(0x7f0000000000)
 #define TID     4711u
 #define OLDEST  8
-#define NEWEST  13
+#define NEWEST  15
 #define TYPES   6 // of struct event_python
 #define WORDS   (IMAGE_BYTES / 8)
 #define CALLED  UINT64_C(0x7f00dead0000) // code of C functions
@@ -158,6 +158,15 @@ struct places {
 	int32_t modules, frame, state, frame_state, top;
 };
 
+// What _PyRuntime has at OFFSET.
+static int32_t reported(const struct image *i, int32_t offset)
+{
+	int32_t value;
+
+	memcpy(&value, i->bytes + (i->runtime - i->base) + offset, sizeof(value));
+	return value;
+}
+
 static struct places places_of(const struct image *i)
 {
 	static const struct places all[] = {
@@ -165,10 +174,15 @@ static struct places places_of(const struct image *i)
 		{ 856, 16, UNKNOWN, 108, 80 }, { 888, 80, 75, UNKNOWN, 64 },
 		{ 944, 72, 67, UNKNOWN, 64 },  { 0, 72, 67, UNKNOWN, 64 },
 	};
+	if (i->layout.version == PYTHON_VERSION(14))
+		return (struct places){ reported(i, 96), reported(i, 680), reported(i, 688),
+			                UNKNOWN, reported(i, 296) };
+	if (i->layout.version == PYTHON_VERSION(15))
+		return (struct places){ reported(i, 96), reported(i, 808), reported(i, 816),
+			                UNKNOWN, reported(i, 360) };
 	struct places places = all[i->layout.version - PYTHON_VERSION(OLDEST)];
-
-	if (!places.modules) // 3.13 reports it
-		memcpy(&places.modules, i->bytes + (i->runtime - i->base) + 88, 4);
+	if (!places.modules)
+		places.modules = reported(i, 88);
 	return places;
 }
 
@@ -187,7 +201,7 @@ static uint64_t coroutine(struct sound *s, uint64_t kind, const char *name, uint
 	if (places.frame_state >= 0)
 		image_poke(i, frame, places.frame_state, 0xff, 1);
 	else if (l->version >= PYTHON_VERSION(11))
-		image_poke(i, at, places.state, 0xff, 1);
+		image_poke(i, at, places.state, l->version >= PYTHON_VERSION(15) ? 2 : 0xff, 1);
 	image_poke(i, frame, l->frame_code, its_code, 8);
 	if (l->code_start >= 0)
 		image_poke(i, frame, l->frame_instruction, its_code + (uint64_t)l->code_start + 4,
@@ -196,6 +210,11 @@ static uint64_t coroutine(struct sound *s, uint64_t kind, const char *name, uint
 		image_poke(i, frame, l->frame_operands, operands, 8);
 	if (l->version <= PYTHON_VERSION(9))
 		image_poke(i, frame, places.top, operands + 8, 8);
+	else if (l->version >= PYTHON_VERSION(14))
+		image_poke(i, frame, places.top,
+		           frame + (uint64_t)l->frame_locals +
+		                   (l->version >= PYTHON_VERSION(15) ? 16 : 8),
+		           8);
 	else
 		image_poke(i, frame, places.top, 1, 4);
 	image_poke(i, has_pointer ? operands : frame, has_pointer ? 0 : l->frame_locals, awaited,
@@ -234,6 +253,10 @@ static void add_tasks(struct sound *s)
 	image_poke(i, task, 80, image_take(i, 64), 8); // waits for that
 	image_poke(i, task, 16, task, 8);
 	image_poke(i, task, 88, coroutine(s, kind, "work", wrapped), 8);
+	if (i->layout.version >= PYTHON_VERSION(14)) { // in a list: python_looks.c says where
+		image_poke(i, i->interpreter, 48, task + 16, 8);
+		image_poke(i, task, 16, i->interpreter + 48, 8);
+	}
 	image_poke(i, module, 16 + (i->layout.object_type - 8),
 	           dictionary(i, "_scheduled_tasks", weak_set(s, task)), 8);
 	image_poke(i, i->interpreter, places_of(i).modules, dictionary(i, "asyncio.tasks", module),

@@ -30,12 +30,18 @@ static void word(struct image *i, uint64_t at, int32_t offset, uint64_t value)
 	image_poke(i, at, offset, value, 8);
 }
 
-// What a real build tells of itself.
-static void load_layout(struct image *i)
+// What real builds report of themselves: 3.13.0, and Debian's 3.14.10 and 3.15.2.
+static void load_layout(struct image *i, uint32_t version)
 {
+	static const char *const names[] = { "3.13.0", "3.14", "3.15" };
+	char path[512];
 	uint8_t bytes[PYTHON_LAYOUT_BYTES] = { 0 };
-	FILE *file = fopen(TESTS_DIR "/fuzz/corpus/python_layout/3.13.0", "rb");
 
+	if (version < PYTHON_VERSION(13) || version > PYTHON_VERSION(15))
+		abort();
+	snprintf(path, sizeof(path), "%s/fuzz/corpus/python_layout/%s", TESTS_DIR,
+	         names[version - PYTHON_VERSION(13)]);
+	FILE *file = fopen(path, "rb");
 	if (!file || fread(bytes, 1, sizeof(bytes), file) < 584 ||
 	    !python_layout_read(bytes, sizeof(bytes), &i->layout))
 		abort();
@@ -52,7 +58,7 @@ void image_init(struct image *i, uint32_t version, uint64_t base)
 	i->code_type = image_take(i, 64);
 	i->interpreter = image_take(i, 8192);
 	if (!python_layout_of(version, &i->layout))
-		load_layout(i);
+		load_layout(i, version);
 	word(i, i->runtime, i->layout.runtime_interpreters, i->interpreter);
 	if (i->layout.interpreter_gil >= 0)
 		word(i, i->interpreter, i->layout.interpreter_gil, image_take(i, 256));
@@ -108,7 +114,8 @@ uint64_t image_frame(struct image *i, uint64_t code, uint32_t instruction)
 	const struct python_layout *l = &i->layout;
 	uint64_t at = image_take(i, (size_t)l->frame_bytes);
 
-	word(i, at, l->frame_code, code);
+	// References on a frame have a tag in these versions.
+	word(i, at, l->frame_code, code | (l->version >= PYTHON_VERSION(14)));
 	word(i, at, l->frame_previous, i->caller);
 	if (l->code_start >= 0)
 		word(i, at, l->frame_instruction, code + (uint64_t)l->code_start + instruction);

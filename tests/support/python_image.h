@@ -24,7 +24,7 @@ struct image {
 	unsigned reads;
 };
 
-/* VERSION 3.8 to 3.12, or 3.13, which tells its layout itself. BASE 0: where BYTES really are. */
+/* VERSION 3.8 to 3.15; from 3.13 on it tells its layout itself. BASE 0: where BYTES really are. */
 void image_init(struct image *i, uint32_t version, uint64_t base);
 void image_fini(struct image *i);
 

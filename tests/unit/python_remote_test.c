@@ -94,7 +94,7 @@ static void two_functions(void)
 
 Test(python_remote, a_thread_s_frames_are_read_as_its_version_lays_them_out)
 {
-	for (uint32_t minor = 8; minor <= 13; minor++) {
+	for (uint32_t minor = 8; minor <= 15; minor++) {
 		set_up(PYTHON_VERSION(minor), BASE);
 		two_functions();
 		image_thread(&image, TID);
@@ -404,7 +404,7 @@ static uint64_t descriptor_of(uint64_t of, uint64_t definition)
 
 Test(python_remote, c_functions_that_a_frame_calls_have_their_names_of_python)
 {
-	for (uint32_t minor = 8; minor <= 13; minor++) {
+	for (uint32_t minor = 8; minor <= 15; minor++) {
 		set_up_types(minor);
 		uint64_t append = method("append", 3);
 		uint64_t base = type("list", append, 0), list = type("mine", 0, base);
@@ -429,7 +429,7 @@ Test(python_remote, c_functions_that_a_frame_calls_have_their_names_of_python)
 
 Test(python_remote, what_operators_call_has_the_name_of_the_type_that_defines_it)
 {
-	for (uint32_t minor = 8; minor <= 13; minor++) {
+	for (uint32_t minor = 8; minor <= 15; minor++) {
 		set_up_types(minor);
 		python.types.code_start = FUNCTION + 100;
 		python.types.code_end = FUNCTION + 200;
@@ -511,7 +511,7 @@ Test(python_remote, an_unknown_version_has_no_frames)
 
 Test(python_remote, who_waits_within_the_gil_waits_for_it)
 {
-	for (uint32_t minor = 8; minor <= 13; minor++) {
+	for (uint32_t minor = 8; minor <= 15; minor++) {
 		set_up(PYTHON_VERSION(minor), BASE);
 		const struct python_layout *l = &image.layout;
 		uint64_t gil = image.runtime + (uint64_t)l->runtime_gil;
@@ -538,7 +538,7 @@ Test(python_remote, who_waits_within_the_gil_waits_for_it)
 
 Test(python_remote, the_gil_tells_who_holds_it)
 {
-	for (uint32_t minor = 8; minor <= 13; minor++) {
+	for (uint32_t minor = 8; minor <= 15; minor++) {
 		uint32_t holder;
 		set_up(PYTHON_VERSION(minor), BASE);
 		const struct python_layout *l = &image.layout;
