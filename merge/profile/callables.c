@@ -348,6 +348,17 @@ static bool is_called_itself(const struct applying *a, uint32_t node, uint64_t a
 	return l->address + (uint64_t)(int64_t)distance == address;
 }
 
+// The interpreter calls these for its operators, by a table of pointers; those of the module
+// operator jump to them.
+static bool is_operator(const struct profile *p, const struct location *l)
+{
+	const struct place *places = locations_places(&p->locations, l);
+	const char *name =
+		l->place_count ? profile_string(p, places[l->place_count - 1].function) : NULL;
+
+	return name && strncmp(name, "PyNumber_", strlen("PyNumber_")) == 0;
+}
+
 // Whether Python's name for NAMED is that of NODE, which Python has called. Only there is a name by
 // a jump made sure of: to look through a library takes milliseconds.
 static bool find_for_sure(struct applying *a, uint32_t node, const struct location *l,
@@ -355,7 +366,8 @@ static bool find_for_sure(struct applying *a, uint32_t node, const struct locati
 {
 	struct module_names *m = &a->modules[l->module - 1];
 
-	*sure = !named->leads && !(named->by_jump && is_called_itself(a, node, named->address));
+	*sure = !named->leads && !(named->by_jump && (is_operator(a->profile, l) ||
+	                                              is_called_itself(a, node, named->address)));
 	if (*sure && named->by_jump && !m->checked && !drop_all_shared(m))
 		return false;
 	*sure = *sure && named->name;

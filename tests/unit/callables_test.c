@@ -9,10 +9,12 @@
 
 #include <link.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void call_machinery(void), sorted(void), sort(void), alone(void), jumper(void), behind(void);
 void outer(void), shared(void), direct(void), after_direct(void);
+void in_place(void), PyNumber_InPlaceAdd(void);
 __asm__(".pushsection .text\n"
         ".macro function name\n"
         "	.globl \\name\n"
@@ -40,6 +42,14 @@ __asm__(".pushsection .text\n"
         "	.cfi_startproc\n"
         "	.byte 0xe9\n"
         "	.long shared - . - 4\n"
+        "	.cfi_endproc\n"
+        "	nop\n"
+        "	function PyNumber_InPlaceAdd\n"
+        ".globl in_place\n"
+        "in_place:\n"
+        "	.cfi_startproc\n"
+        "	.byte 0xe9\n"
+        "	.long PyNumber_InPlaceAdd - . - 4\n"
         "	.cfi_endproc\n"
         "	nop\n"
         "without_a_name:\n"
@@ -251,6 +261,28 @@ Test(callables, but_not_if_another_function_jumps_there_too)
 	begin(&s);
 	name(&s, outer, "{method 'outer' of 'numpy.ufunc' objects}");
 	const struct frame frames[] = { in(&s, shared, FRAME_INTERPRETER_EXACT), s.python };
+	spend(&s, 5, frames, 2);
+	cr_expect(eq(str, (char *)rows(&s), "work 5/5"));
+	end(&s);
+}
+
+// "s += x" calls it by a table of pointers, and operator.iadd() ends with a jump to it.
+Test(callables, but_not_if_the_interpreter_calls_it_for_an_operator)
+{
+	struct scene s;
+
+	begin(&s);
+	name(&s, in_place, "{built-in method _operator.iadd}");
+	const struct frame frames[] = { in(&s, PyNumber_InPlaceAdd, FRAME_INTERPRETER_EXACT),
+		                        s.python };
+	s.f.symbolizer.code = calloc(1, sizeof(*s.f.symbolizer.code));
+	s.f.symbolizer.count = s.f.symbolizer.capacity = 1;
+	*s.f.symbolizer.code = (struct fake_code){
+		.module = s.module,
+		.address = frames[0].address,
+		.symbols = { { .function = strdup("PyNumber_InPlaceAdd") } },
+		.count = 1,
+	};
 	spend(&s, 5, frames, 2);
 	cr_expect(eq(str, (char *)rows(&s), "work 5/5"));
 	end(&s);
