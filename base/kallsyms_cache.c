@@ -182,7 +182,8 @@ void kallsyms_cache_write(const char *file, uint64_t key, const struct kallsyms_
 
 	if (!key || !chosen || !t->text_bytes || new_file_open(&new, file, 0600) < 0)
 		return;
-	struct header header = { .magic = MAGIC, .key = key, .text_bytes = t->text_bytes };
+	struct header header = { .key = key, .text_bytes = t->text_bytes };
+	memcpy(header.magic, MAGIC, sizeof(header.magic));
 	header.count = choose(t, chosen);
 	int fd = fcntl(new.fd, F_DUPFD_CLOEXEC, 0); // a stream closes its own
 	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
