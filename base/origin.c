@@ -148,6 +148,11 @@ bool origin_is_interpreter(const char *module)
 	return is_named(module, names) || origin_is_shell(module);
 }
 
+bool origin_is_jit(const char *module)
+{
+	return module && strncmp(module, "[jit", 4) == 0;
+}
+
 bool origin_is_libc(const char *module)
 {
 	const char *name = base_of(module);

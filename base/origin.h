@@ -22,6 +22,9 @@ bool origin_is_openmp(const char *module);
 /* True for glibc's libc and libpthread. MODULE may be NULL. */
 bool origin_is_libc(const char *module);
 
+/* True for code that was compiled at run time, "[jit 4711]". MODULE may be NULL. */
+bool origin_is_jit(const char *module);
+
 /* True for a program that the system brought, as /usr/bin/make. MODULE may be NULL. */
 bool origin_is_installed(const char *module);
 

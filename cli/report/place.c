@@ -174,14 +174,9 @@ static bool is_code(const struct call_node *node)
 
 // What is compiled at run time is no library: one of its functions may be the user's, another a
 // library's. What still interprets others has no name that says whom.
-static bool is_jit(const char *module)
-{
-	return module && strncmp(module, "[jit", 4) == 0;
-}
-
 static bool interprets(const struct call_node *node)
 {
-	return is_jit(node->module) && strcmp(node->name, "Interpreter") == 0;
+	return origin_is_jit(node->module) && strcmp(node->name, "Interpreter") == 0;
 }
 
 // OUTER is of another library.
@@ -190,7 +185,7 @@ static void outer_above(struct direct *d, const struct call_node *node, const ch
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
 		bool same = node->module && strings_same(node->module, module) &&
-		            (!is_jit(module) || strcmp(node->name, d->function) == 0);
+		            (!origin_is_jit(module) || strcmp(node->name, d->function) == 0);
 		bool within = node->kernel || node->op || origin_is_libc(node->module) || same;
 		if (outer && is_code(outer) && strcmp(node->name, d->function) == 0 &&
 		    strings_same(node->module, module))

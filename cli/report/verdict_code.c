@@ -151,8 +151,7 @@ static void find_jit_remedy(const struct verdict_facts *f, char *buffer, size_t 
 	buffer[0] = '\0';
 	for (size_t i = 0; modules && i < modules->count; i++) {
 		const struct module_row *row = &modules->rows[i];
-		if (strncmp(row->path, "[jit", 4) != 0 || row->level != DEBUG_NONE ||
-		    row->self_ns < most_ns)
+		if (!origin_is_jit(row->path) || row->level != DEBUG_NONE || row->self_ns < most_ns)
 			continue;
 		most_ns = row->self_ns;
 		snprintf(buffer, size, "%s", row->remedy);
@@ -383,11 +382,12 @@ static bool below_library(const struct verdict_facts *f, const struct row *row, 
 	verdict_set_price_of_row(f, row, v);
 	if (strcmp(caller->name, "[jit]") == 0)
 		return advise_jit(f, v);
-	// What its compiler has named is the script's own.
-	if (row->module && strncmp(row->module, "[jit", 4) == 0)
+	// What a compiler has named is the program's own, and so is what calls it, if that has a
+	// name by it.
+	if (origin_is_jit(row->module) && !origin_is_jit(caller->module))
 		return verdict_advise(
-			v, "Start there: it is a function of the script, as its JIT compiler names "
-			   "it. Its callers: bottleneck report --call-tree");
+			v, "Start there: it is a function of the program, as its JIT compiler "
+			   "names it. Its callers: bottleneck report --call-tree");
 	if (origin_is_interpreter(caller->module))
 		return advise_interpreter(caller->module, false, v);
 	if (caller->name[0] != '[' && !known_work_of_library(caller->module) &&
