@@ -11,6 +11,7 @@ void history_fini(struct history *h)
 	deque_fini(&h->waits);
 	deque_fini(&h->edges);
 	deque_fini(&h->shares);
+	deque_fini(&h->taken);
 	deque_fini(&h->folds);
 	deque_fini(&h->carries);
 	hash_fini(&h->last_bin.index);

@@ -247,6 +247,15 @@ static void forget_threads(struct wall *w)
 	w->active_count = kept;
 }
 
+static void forget_taken(struct deque *taken, uint64_t before_ns)
+{
+	size_t old = 0;
+
+	while (old < taken->count && deque_at(taken, struct taken, old)->since_ns < before_ns)
+		old++;
+	deque_drop(taken, old);
+}
+
 // What is old of the next threads is folded and forgotten: of all of them in some passes, as there
 // may be thousands.
 static void sweep(struct wall *w)
@@ -267,6 +276,7 @@ static void sweep(struct wall *w)
 			wall_fold(w, h, old_ns);
 		forget_places(&h->samples, place_ns);
 		forget_places(&h->waits, place_ns);
+		forget_taken(&h->taken, place_ns);
 		if (!h->over && is_over(w, h)) {
 			h->over = true;
 			w->over_count++;
@@ -619,6 +629,10 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 			return;
 		*share = wait->shares[times->count];
 	}
+	struct taken *taken =
+		wait->resource && !wait->failed ? deque_push(&h->taken, struct taken) : NULL;
+	if (taken)
+		*taken = (struct taken){ wait->from_ns, wait->to_ns, wait->resource, wait->module };
 }
 
 void wall_peers(struct wall *w, const struct peers_event *peers)

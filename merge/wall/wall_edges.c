@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-#define EDGES_MAX   32768
-#define SURE_SHARE  0.1 // of the time of an edge, at one place for certain
-#define USUAL_SHARE 0.8 // of a thread's waits for the same, at one place
+#define EDGES_MAX    32768
+#define SURE_SHARE   0.1 // of the time of an edge, at one place for certain
+#define USUAL_SHARE  0.8 // of a thread's waits for the same, at one place
+#define TAKEN_LOOKED 256 // of what a thread has had, the last
 // Edges.
 
 static struct edge_slot *edge_slot(struct wall *w, const struct wall_edge *key)
@@ -186,6 +187,63 @@ static void tell_wait(const struct wall *w, const struct edge_slot *slot, uint64
 	                                            .weight_ns = (double)(to_ns - from_ns) });
 }
 
+// Where V was in that time.
+static void add_places(struct wall *w, struct edge_slot *slot, const struct history *v,
+                       uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t covered_ns[METRIC_COUNT] = { 0 };
+	size_t i = array_search(v->samples.count, k,
+	                        deque_at(&v->samples, struct place, k)->from_ns <= from_ns);
+
+	for (; i < v->samples.count; i++) {
+		const struct place *place = deque_at(&v->samples, struct place, i);
+		if (place->from_ns > to_ns)
+			break;
+		add_edge_place(w, slot, place->node, (double)place->weight_ns);
+	}
+	i = array_search(v->waits.count, k, deque_at(&v->waits, struct place, k)->to_ns <= from_ns);
+	for (; i < v->waits.count; i++) {
+		const struct place *place = deque_at(&v->waits, struct place, i);
+		if (place->from_ns >= to_ns)
+			break;
+		uint64_t ns = overlap(place->from_ns, place->to_ns, from_ns, to_ns);
+		covered_ns[place->metric] += ns;
+		add_edge_place(w, slot, place->node, (double)ns);
+	}
+	add_loose_places(w, slot, v, from_ns, to_ns, covered_ns);
+}
+
+// Since when, of that time, V had what TIMES is a wait for: while it waited for the same itself,
+// others had it.
+static uint64_t held_since(const struct history *v, const struct edge_times *times,
+                           uint64_t from_ns, uint64_t to_ns)
+{
+	size_t i = array_search(v->taken.count, k,
+	                        deque_at(&v->taken, struct taken, k)->from_ns < to_ns);
+	size_t least = i > TAKEN_LOOKED ? i - TAKEN_LOOKED : 0;
+
+	for (; i > least && times && times->resource; i--) {
+		const struct taken *taken = deque_at(&v->taken, struct taken, i - 1);
+		if (taken->since_ns <= from_ns)
+			break;
+		if (taken->resource == times->resource && taken->module == times->module)
+			return min_ns(taken->since_ns, to_ns);
+	}
+	return from_ns;
+}
+
+// Where V was while it had what it was waited for; if nothing was seen in that time, which may be
+// short, where it was while it waited for it.
+static void add_holders_places(struct wall *w, struct edge_slot *slot, const struct history *v,
+                               const struct edge_times *times, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t since_ns = held_since(v, times, from_ns, to_ns);
+
+	add_places(w, slot, v, since_ns, to_ns);
+	if (slot->places_ns <= 0)
+		add_places(w, slot, v, from_ns, since_ns);
+}
+
 // Returns the edge's number; 0 if there are too many.
 uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *raw,
                          struct edge_times *times, uint64_t from_ns, uint64_t to_ns,
@@ -214,7 +272,7 @@ uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *ra
 		                 .guessed = guessed };
 	struct edge_slot *slot = edge_slot(w, &key);
 	const struct history *v = holder ? wall_find_thread(w, holder) : NULL;
-	uint64_t ns = to_ns - from_ns, covered_ns[METRIC_COUNT] = { 0 };
+	uint64_t ns = to_ns - from_ns;
 
 	if (!slot)
 		return 0;
@@ -232,26 +290,8 @@ uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *ra
 	slot->edge.longest_ns = max_ns(slot->edge.longest_ns, ns);
 	slot->lengths[bin_of(ns)] += counts;
 	tell_wait(w, slot, from_ns, to_ns, counts);
-	if (!v)
-		return (uint32_t)(slot - w->edges) + 1;
-	size_t i = array_search(v->samples.count, k,
-	                        deque_at(&v->samples, struct place, k)->from_ns <= from_ns);
-	for (; i < v->samples.count; i++) {
-		const struct place *place = deque_at(&v->samples, struct place, i);
-		if (place->from_ns > to_ns)
-			break;
-		add_edge_place(w, slot, place->node, (double)place->weight_ns);
-	}
-	i = array_search(v->waits.count, k, deque_at(&v->waits, struct place, k)->to_ns <= from_ns);
-	for (; i < v->waits.count; i++) {
-		const struct place *place = deque_at(&v->waits, struct place, i);
-		if (place->from_ns >= to_ns)
-			break;
-		ns = overlap(place->from_ns, place->to_ns, from_ns, to_ns);
-		covered_ns[place->metric] += ns;
-		add_edge_place(w, slot, place->node, (double)ns);
-	}
-	add_loose_places(w, slot, v, from_ns, to_ns, covered_ns);
+	if (v)
+		add_holders_places(w, slot, v, times, from_ns, to_ns);
 	return (uint32_t)(slot - w->edges) + 1;
 }
 

@@ -147,6 +147,12 @@ struct edge_times {
 	bool counted; /* as a wait of an edge, by its part on a CPU */
 };
 
+/* A thread had RESOURCE of MODULE from SINCE_NS on, for which it had waited from FROM_NS on. */
+struct taken {
+	uint64_t from_ns, since_ns, resource;
+	uint32_t module;
+};
+
 /* Processes at the other end of what a thread waits on. */
 #define PEERS_KEPT 8
 #define PEER_SETS  4
@@ -198,6 +204,7 @@ struct history {
 	struct deque samples, waits; /* struct place */
 	struct deque edges;          /* struct edge_times */
 	struct deque shares;         /* struct wall_share */
+	struct deque taken;          /* struct taken, for as long as places are kept */
 	uint64_t shares_dropped;
 	struct deque folds; /* struct fold */
 	struct {

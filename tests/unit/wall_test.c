@@ -1987,3 +1987,52 @@ Test(wall, a_holder_is_where_it_was_for_most_of_the_time)
 	cr_expect(eq(u32, holder_after(480, true), 2));
 	cr_expect(ge(u32, holder_after(480, false), 100)); // nowhere most: it is not the last one
 }
+
+// Threads 1 and 2 wait for a lock that somebody else has for 40 ms. Then thread 2 has it for
+// HELD_MS, in which it is seen at node 2.
+static uint32_t holder_of_queue(int held_ms)
+{
+	size_t count;
+	uint32_t node = 0;
+
+	two_run();
+	const uint64_t begin = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	change(2, now, THREAD_RUNS, THREAD_BLOCKED);
+	now += 40 * MS;
+	change(2, begin, THREAD_BLOCKED, THREAD_RUNS);
+	wall_stack(wall, &(struct wall_stack){ .thread = 2,
+	                                       .node = 9,
+	                                       .metric = METRIC_OFF_LOCK,
+	                                       .time_ns = begin,
+	                                       .duration_ns = now - begin,
+	                                       .weight_ns = now - begin });
+	struct wall_wait wait = {
+		.thread = 2, .from_ns = begin, .to_ns = now, .kind = HELD_MUTEX, .resource = 1
+	};
+	wall_wait(wall, &wait);
+	for (int ms = 0; ms < held_ms; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	now += MS / 10;
+	const struct wall_share by = { now, 2 };
+	change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+	wait.thread = 1;
+	wait.to_ns = now;
+	wait.shares = &by;
+	wait.count = 1;
+	wall_wait(wall, &wait);
+	wall_finish(wall, now);
+	const struct wall_edge *edges = wall_edges(wall, &count);
+	for (size_t i = 0; i < count; i++)
+		node = edges[i].waiter == 1 ? edges[i].holder_node : node;
+	wall_free(wall);
+	return node;
+}
+
+Test(wall, a_holder_is_where_it_was_since_it_had_the_lock)
+{
+	cr_expect(eq(u32, holder_of_queue(20), 2));
+	cr_expect(eq(u32, holder_of_queue(0), 9)); // it was seen nowhere else
+}
