@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 
-TRADES = 12_000
+TRADES = 40_000  # CPython 3.13 copies them four times as fast as 3.11
 
 
 @dataclasses.dataclass

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-static const int lines = 800000;
+static const int lines = 2400000; // libstdc++ 14 makes a stream in a fifth of the time of 12
 
 static std::string line(int i)
 {
