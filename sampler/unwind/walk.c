@@ -27,6 +27,11 @@ static const uint8_t ucontext_offsets[DWARF_REGISTERS] = {
 /* A loop around PAUSE loads a word, compares it and counts: it is no longer than so, either way. */
 #define SPIN_BYTES 16
 
+/* One around eight nops has two clocks and their limit in it, too; its end goes back to what loads
+   the word, right before them. */
+#define NOPS            8
+#define NOPS_LOOP_BYTES 32
+
 void walk_enter(struct walk *w)
 {
 	uint64_t inside = w->pc - !w->exact;
@@ -194,14 +199,48 @@ bool walk_in_trampoline(const struct walk *w)
 	return memcmp(code, wide, sizeof(wide)) == 0 || memcmp(code, narrow, sizeof(narrow)) == 0;
 }
 
+static bool has_nops(const uint8_t *code)
+{
+	static const uint8_t nops[NOPS] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 };
+
+	return memcmp(code, nops, sizeof(nops)) == 0;
+}
+
+/* A loop of the SIZE bytes of CODE that has eight nops, and the byte AT, in it: its last
+   instruction is a short conditional jump. */
+static bool in_loop_of_nops(const uint8_t *code, size_t size, size_t at)
+{
+	size_t first = at > NOPS_LOOP_BYTES ? at - NOPS_LOOP_BYTES : 0;
+
+	for (size_t nops = first; nops < at + NOPS_LOOP_BYTES && nops + NOPS + 2 <= size; nops++) {
+		if (!has_nops(code + nops))
+			continue;
+		for (size_t end = nops + NOPS + 2; end <= size && end <= nops + NOPS_LOOP_BYTES;
+		     end++) {
+			int8_t back = (int8_t)code[end - 1];
+			size_t length = back < 0 ? (size_t)-back : 0;
+			if ((code[end - 2] & 0xf0) == 0x70 && length <= NOPS_LOOP_BYTES &&
+			    length <= end && end - length <= nops && end - length <= at && at < end)
+				return true;
+		}
+	}
+	return false;
+}
+
 bool walk_in_spin(const struct walk *w)
 {
 	static const uint8_t pause[] = { 0xf3, 0x90 };
-	uint8_t code[2 * SPIN_BYTES];
+	uint8_t code[2 * SPIN_BYTES], more[4 * NOPS_LOOP_BYTES];
 
-	return w->module && w->module->image &&
-	       image_read_code(w->module->image, w->address - SPIN_BYTES, code, sizeof(code)) &&
-	       memmem(code, sizeof(code), pause, sizeof(pause));
+	if (!w->module || !w->module->image ||
+	    !image_read_code(w->module->image, w->address - SPIN_BYTES, code, sizeof(code)))
+		return false;
+	if (memmem(code, sizeof(code), pause, sizeof(pause)))
+		return true;
+	// Most code has not even two nops beside each other.
+	return image_read_code(w->module->image, w->address - sizeof(more) / 2, more,
+	                       sizeof(more)) &&
+	       in_loop_of_nops(more, sizeof(more), sizeof(more) / 2);
 }
 
 /* True if RETURN_ADDRESS is where a direct call of the code at PC comes back to. */

@@ -99,7 +99,9 @@ bool walk_in_trampoline(const struct walk *w);
 
 /*
  * True if PC, which was interrupted, is at or beside a PAUSE: the instruction that tells the CPU of
- * a loop which spins (Intel's manual, volume 2, PAUSE). Whoever spins waits, though it is on a CPU.
+ * a loop which spins (Intel's manual, volume 2, PAUSE). Or if it is in a short loop with eight
+ * nops, which OpenBLAS 0.3.29 has in its place and 0.3.21 has not (YIELDING in its common.h).
+ * Whoever spins waits, though it is on a CPU.
  */
 bool walk_in_spin(const struct walk *w);
 

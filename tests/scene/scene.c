@@ -31,6 +31,8 @@
 void scene_capture(uint64_t regs[17]);
 void scene_capture_leaf(uint64_t regs[17]);
 void scene_capture_spin(uint64_t regs[17]);
+void scene_capture_nops(uint64_t regs[17]);
+void scene_capture_aligned(uint64_t regs[17]);
 void scene_capture_pushed(uint64_t regs[17]);
 void scene_capture_bare(uint64_t regs[17]);
 uint64_t scene_capture_made(uint64_t regs[17], uint64_t rbp);
@@ -138,17 +140,22 @@ static NOINLINE void take_leaf(void)
 	LEAVE();
 }
 
-static NOINLINE void take_spin(void)
-{
-	ENTER();
-	scene_capture_spin(regs);
-	print_maps();
-	scene_capture_spin(regs);
-	expect(scene_asm_return, RETURN);
-	COPY_STACK();
-	finish();
-	LEAVE();
-}
+// By a direct call: that is how its caller is found.
+#define TAKE_LOOP(name)                                                                            \
+	static NOINLINE void take_##name(void)                                                     \
+	{                                                                                          \
+		ENTER();                                                                           \
+		scene_capture_##name(regs);                                                        \
+		print_maps();                                                                      \
+		scene_capture_##name(regs);                                                        \
+		expect(scene_asm_return, RETURN);                                                  \
+		COPY_STACK();                                                                      \
+		finish();                                                                          \
+		LEAVE();                                                                           \
+	}
+TAKE_LOOP(spin)
+TAKE_LOOP(nops)
+TAKE_LOOP(aligned)
 
 static NOINLINE void take_pushed(void)
 {
@@ -306,6 +313,10 @@ int main(int argc, char **argv)
 		body = take_leaf;
 	else if (strcmp(name, "spin") == 0)
 		body = take_spin;
+	else if (strcmp(name, "nops") == 0)
+		body = take_nops;
+	else if (strcmp(name, "aligned") == 0)
+		body = take_aligned;
 	else if (strcmp(name, "bare") == 0)
 		body = take_bare;
 	else if (strcmp(name, "made") == 0) {

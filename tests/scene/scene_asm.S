@@ -69,6 +69,48 @@ scene_capture_spin:
 	.size scene_capture_spin, .-scene_capture_spin
 	.p2align 5
 
+/* The same in a loop as OpenBLAS spins in, which has eight nops and no pause: interrupted as it
+   compares what it has loaded. */
+	.p2align 5
+	.globl scene_capture_nops
+	.type scene_capture_nops, @function
+scene_capture_nops:
+	store_registers
+	movq %rsp, 56(%rdi)
+	movq (%rsp), %rax
+	movq %rax, scene_asm_return(%rip)
+	leaq 2f(%rip), %rax
+	movq %rax, 128(%rdi)
+	movq $0, -8(%rsp)
+1:	.rept 8
+	.byte 0x90
+	.endr
+	movq -8(%rsp), %rax
+2:	testq %rax, %rax
+	jne 1b
+	ret
+	.size scene_capture_nops, .-scene_capture_nops
+
+/* The same beside eight nops that are in no loop, as assemblers align with. */
+	.p2align 5
+	.globl scene_capture_aligned
+	.type scene_capture_aligned, @function
+scene_capture_aligned:
+	store_registers
+	movq %rsp, 56(%rdi)
+	movq (%rsp), %rax
+	movq %rax, scene_asm_return(%rip)
+	leaq 2f(%rip), %rax
+	movq %rax, 128(%rdi)
+	movl $3, %eax
+	.rept 8
+	.byte 0x90
+	.endr
+1:	subl $1, %eax
+2:	jne 1b
+	ret
+	.size scene_capture_aligned, .-scene_capture_aligned
+
 /* The same between "push %rbp" and "mov %rsp, %rbp". */
 	.p2align 4
 	.globl scene_capture_pushed

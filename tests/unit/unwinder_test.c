@@ -113,12 +113,19 @@ Test(unwinder, code_without_unwind_information_is_stepped_by_what_can_be_seen)
 
 Test(unwinder, who_spins_is_known_by_its_code)
 {
-	uint32_t flags;
-	cleanup(scene_stack) struct scene_stack *scene = scene_of("scene", "spin", NULL);
+	static const struct {
+		const char *name;
+		uint32_t flags;
+	} loops[] = { { "spin", STACK_SPINS }, { "nops", STACK_SPINS }, { "aligned", 0 } };
 
-	cr_assert(scene != NULL);
-	expect_frames(scene, unwind(scene, UNWIND_BY_TABLE, 0, &flags), "spin");
-	cr_expect(eq(u32, flags, STACK_SPINS));
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
+		uint32_t flags;
+		cleanup(scene_stack) struct scene_stack *scene =
+			scene_of("scene", loops[i].name, NULL);
+		cr_assert(scene != NULL);
+		expect_frames(scene, unwind(scene, UNWIND_BY_TABLE, 0, &flags), loops[i].name);
+		cr_expect(eq(u32, flags, loops[i].flags), "%s", loops[i].name);
+	}
 }
 
 Test(unwinder, a_bare_frame_is_stepped_out_of_by_its_callers_call)
