@@ -217,8 +217,8 @@ bool verdict_others_wait_for_cpu(const struct verdict_facts *f, struct verdict *
 	return advise_cpu(f, v);
 }
 
-// What the thread did with that time, after "of the time the main thread".
-static const char *wait_phrase(enum metric metric)
+// What the thread, or SEVERAL, did with that time, after "of the time the main thread".
+static const char *wait_phrase(enum metric metric, bool several)
 {
 	static const char *const phrases[METRIC_COUNT] = {
 		[METRIC_OFF_LOCK] = "waited for locks or other threads",
@@ -228,10 +228,13 @@ static const char *wait_phrase(enum metric metric)
 		[METRIC_OFF_SLEEP] = "slept or waited for a signal",
 		[METRIC_OFF_FAULT] = "waited on page faults",
 		[METRIC_OFF_GPU] = "waited for the GPU",
-		[METRIC_OFF_STOPPED] = "was stopped",
 	};
 
-	return phrases[metric] ? phrases[metric] : "was blocked for an unknown reason";
+	if (metric == METRIC_OFF_STOPPED)
+		return several ? "were stopped" : "was stopped";
+	if (phrases[metric])
+		return phrases[metric];
+	return several ? "were blocked for an unknown reason" : "was blocked for an unknown reason";
 }
 
 static const char *wait_advice(enum metric metric)
@@ -293,7 +296,7 @@ bool verdict_waits(const struct verdict_facts *f, struct verdict *v)
 	verdict_say(v, "%s %% of the time %s %s%s%s.",
 	            format_percent(ns[most], f->account.lifetime_ns).text,
 	            verdict_thread_name(f, name, sizeof(name)),
-	            gil ? "waited for the GIL, Python's lock" : wait_phrase(most),
+	            gil ? "waited for the GIL, Python's lock" : wait_phrase(most, false),
 	            node ? ", mostly in " : "", node ? place : "");
 	if (node)
 		verdict_set_price(f,
@@ -373,7 +376,7 @@ bool verdict_all_wait(const struct verdict_facts *f, struct verdict *v)
 	verdict_say(v, "%s %% of the time %s %s, in %s.",
 	            format_percent(row->self_ns[most], f->both->all).text,
 	            children ? "the processes that it started" : "its threads and processes",
-	            wait_phrase(most), place);
+	            wait_phrase(most, true), place);
 	return verdict_advise(
 		v, "%s",
 		children ? wait_advice(most)

@@ -1499,12 +1499,12 @@ Test(text_verdict, who_blocks_others_while_it_waits_is_not_idle)
 // However long those that work lack a CPU, as on a busy machine.
 Test(text_verdict, a_server_whose_processes_wait_is_told_so)
 {
-	static const struct row row = { .name = "epoll_wait",
-		                        .file = "/src/epoll_wait.c",
-		                        .line = 30,
-		                        .self = 340 * NS_PER_SEC,
-		                        .total = 340 * NS_PER_SEC,
-		                        .self_ns = { [METRIC_OFF_NET] = 340 * NS_PER_SEC } };
+	struct row row = { .name = "epoll_wait",
+		           .file = "/src/epoll_wait.c",
+		           .line = 30,
+		           .self = 340 * NS_PER_SEC,
+		           .total = 340 * NS_PER_SEC,
+		           .self_ns = { [METRIC_OFF_NET] = 340 * NS_PER_SEC } };
 	struct profile *profile = fake_profile();
 
 	profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
@@ -1518,6 +1518,12 @@ Test(text_verdict, a_server_whose_processes_wait_is_told_so)
 	expect_verdict(profile,
 	               "85.0 % of the time its threads and processes waited for sockets or "
 	               "events, in epoll_wait (epoll_wait.c:30).");
+	row.self_ns[METRIC_OFF_NET] = 0;
+	row.self_ns[METRIC_OFF_OTHER] = 340 * NS_PER_SEC;
+	expect_verdict(profile,
+	               "its threads and processes were blocked for an unknown reason, in ");
+	row.self_ns[METRIC_OFF_OTHER] = 0;
+	row.self_ns[METRIC_OFF_NET] = 340 * NS_PER_SEC;
 	profile->totals.on_cpu_ns = 30 * NS_PER_SEC;
 	expect_verdict(profile, "No function holds more");
 }
