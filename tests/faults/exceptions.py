@@ -2,6 +2,7 @@
 """Exceptions for what happens all the time."""
 import sys
 
+# names: _PyErr_SetObject
 ROUNDS = 2_500_000
 
 

@@ -6,6 +6,8 @@
 The fault's line in SOURCE ends with "fault: RULE". The first finding has to be of that rule and
 name that line, and the verdict has to say it, or that line; of the healthy twin no finding above a
 note is expected, and none of that rule.
+"# names: FUNCTION" stands where the rule lives by what the interpreter's own functions are called:
+an interpreter that has no name for FUNCTION is not asked.
 What is said of the measurement and of its warm-up does not count: the machine may have other work,
 and a program of a second is mostly start. Other work takes CPUs, and makes one fsync() as long as a
 hundred: a program is misjudged if it is at each of three runs.
@@ -74,6 +76,7 @@ class Fault:
         self.line, self.rule = marks[0][0], marks[0][1].group(1)
         self.imports = [m.group(1) for line in lines
                         if (m := re.match(r"\s*import (numpy|torch)\b", line))]
+        self.names = [m.group(1) for line in lines if (m := re.match(r"# names: (\w+)$", line))]
 
     def place(self):
         return f"{self.name}:{self.line}"
@@ -81,18 +84,19 @@ class Fault:
     def commands(self, programs):
         """Of the fault and of its healthy twin."""
         if self.name.endswith(".py"):
-            python = python_with(self.imports)
+            python = python_with(self.imports, self.names)
             return [python, self.source], [python, self.source, "healthy"]
         return [programs[0]], [programs[-1], "healthy"]
 
 
-def python_with(modules):
+def python_with(modules, names):
     for python in PYTHONS:
-        check = [python, "-c", "".join(f"import {module}\n" for module in modules)]
+        check = [python, "-c", "".join(f"import {module}\n" for module in modules) +
+                 "import ctypes\n" + "".join(f"ctypes.pythonapi.{name}\n" for name in names)]
         if os.path.exists(python) and not subprocess.run(check, capture_output=True,
                                                          check=False).returncode:
             return python
-    print(f"skipped: no Python here has {' and '.join(modules)}")
+    print(f"skipped: no Python here has {' and '.join(modules + names)}")
     sys.exit(SKIPPED)
 
 
