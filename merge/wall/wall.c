@@ -595,6 +595,21 @@ static uint64_t woken_in(const struct wall_wait *wait, uint32_t count)
 	return min_ns(step_ns, ended ? wait->shares[count - 1].until_ns : UINT64_MAX);
 }
 
+// A thread that parks waits for a semaphore of its own, whatever lock it is that another one then
+// gives it: CPython's locks from 3.13 on, and others that keep their waiters in a list.
+static bool parks(struct wall *w, const struct wall_wait *wait)
+{
+	struct park *park = &w->parks[hash_pair(wait->resource, wait->module) % PARKS_KEPT];
+
+	if (wait->kind != HELD_SEMAPHORE || !wait->resource)
+		return false;
+	if (park->resource != wait->resource)
+		*park = (struct park){ wait->resource, wait->thread };
+	else if (park->thread != wait->thread)
+		park->thread = 0;
+	return park->thread == wait->thread;
+}
+
 void wall_wait(struct wall *w, const struct wall_wait *wait)
 {
 	uint32_t count =
@@ -620,6 +635,7 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 		                     .made = wait->made,
 		                     .kind = wait->kind,
 		                     .goes_on = wait->goes_on,
+		                     .parked = parks(w, wait),
 		                     .semaphore =
 		                             wait->object ? semaphores_add(w->semaphores, wait) : 0,
 		                     .first_share = h->shares_dropped + h->shares.count };
@@ -632,7 +648,11 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 	struct taken *taken =
 		wait->resource && !wait->failed ? deque_push(&h->taken, struct taken) : NULL;
 	if (taken)
-		*taken = (struct taken){ wait->from_ns, wait->to_ns, wait->resource, wait->module };
+		*taken = (struct taken){ .from_ns = wait->from_ns,
+			                 .since_ns = wait->to_ns,
+			                 .resource = wait->resource,
+			                 .module = wait->module,
+			                 .parked = times->parked };
 }
 
 void wall_peers(struct wall *w, const struct peers_event *peers)

@@ -213,6 +213,13 @@ static void add_places(struct wall *w, struct edge_slot *slot, const struct hist
 	add_loose_places(w, slot, v, from_ns, to_ns, covered_ns);
 }
 
+// TAKEN is of what TIMES is a wait for; of threads that park it is taken to be.
+static bool is_same(const struct taken *taken, const struct edge_times *times)
+{
+	return (taken->resource == times->resource && taken->module == times->module) ||
+	       (taken->parked && times->parked);
+}
+
 // Since when, of that time, V had what TIMES is a wait for: while it waited for the same itself,
 // others had it.
 static uint64_t held_since(const struct history *v, const struct edge_times *times,
@@ -226,7 +233,7 @@ static uint64_t held_since(const struct history *v, const struct edge_times *tim
 		const struct taken *taken = deque_at(&v->taken, struct taken, i - 1);
 		if (taken->since_ns <= from_ns)
 			break;
-		if (taken->resource == times->resource && taken->module == times->module)
+		if (is_same(taken, times))
 			return min_ns(taken->since_ns, to_ns);
 	}
 	return from_ns;

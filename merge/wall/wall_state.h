@@ -145,12 +145,14 @@ struct edge_times {
 	uint32_t semaphore; /* its number; 0: it is none */
 	bool goes_on;
 	bool counted; /* as a wait of an edge, by its part on a CPU */
+	bool parked;  /* see struct taken */
 };
 
 /* A thread had RESOURCE of MODULE from SINCE_NS on, for which it had waited from FROM_NS on. */
 struct taken {
 	uint64_t from_ns, since_ns, resource;
 	uint32_t module;
+	bool parked; /* RESOURCE is a semaphore that it alone waits for */
 };
 
 /* Processes at the other end of what a thread waits on. */
@@ -284,6 +286,13 @@ struct known_thread {
 #define SPUN_NODES 8
 #define WAKES_KEPT 1024
 
+/* Semaphores, and which thread waits for each. */
+#define PARKS_KEPT 1024
+struct park {
+	uint64_t resource; /* 0: the place is free */
+	uint32_t thread;   /* 0: several do */
+};
+
 struct wall {
 	wall_told *told;
 	wall_timed *timed; /* NULL: nobody wants to know */
@@ -327,6 +336,7 @@ struct wall {
 	size_t edge_count, edge_capacity, seen_capacity;
 	struct hash edge_index;
 	struct semaphores *semaphores;
+	struct park parks[PARKS_KEPT];
 	uint64_t wakes[WAKES_KEPT]; /* those that have ended a wait: a hash of each */
 	struct wall_coverage coverage;
 	struct wall_busy busy;

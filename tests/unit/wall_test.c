@@ -1988,9 +1988,9 @@ Test(wall, a_holder_is_where_it_was_for_most_of_the_time)
 	cr_expect(ge(u32, holder_after(480, false), 100)); // nowhere most: it is not the last one
 }
 
-// Threads 1 and 2 wait for a lock that somebody else has for 40 ms. Then thread 2 has it for
-// HELD_MS, in which it is seen at node 2.
-static uint32_t holder_of_queue(int held_ms)
+// Threads 1 and 2 wait for a lock that somebody else has for 40 ms: by a mutex, or each by a
+// semaphore of its own. Then thread 2 has it for HELD_MS, in which it is seen at node 2.
+static uint32_t holder_of_queue(enum held_kind kind, int held_ms)
 {
 	size_t count;
 	uint32_t node = 0;
@@ -2008,7 +2008,7 @@ static uint32_t holder_of_queue(int held_ms)
 	                                       .duration_ns = now - begin,
 	                                       .weight_ns = now - begin });
 	struct wall_wait wait = {
-		.thread = 2, .from_ns = begin, .to_ns = now, .kind = HELD_MUTEX, .resource = 1
+		.thread = 2, .from_ns = begin, .to_ns = now, .kind = kind, .resource = 1
 	};
 	wall_wait(wall, &wait);
 	for (int ms = 0; ms < held_ms; ms++) {
@@ -2019,6 +2019,7 @@ static uint32_t holder_of_queue(int held_ms)
 	const struct wall_share by = { now, 2 };
 	change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
 	wait.thread = 1;
+	wait.resource += kind == HELD_SEMAPHORE;
 	wait.to_ns = now;
 	wait.shares = &by;
 	wait.count = 1;
@@ -2033,6 +2034,7 @@ static uint32_t holder_of_queue(int held_ms)
 
 Test(wall, a_holder_is_where_it_was_since_it_had_the_lock)
 {
-	cr_expect(eq(u32, holder_of_queue(20), 2));
-	cr_expect(eq(u32, holder_of_queue(0), 9)); // it was seen nowhere else
+	cr_expect(eq(u32, holder_of_queue(HELD_MUTEX, 20), 2));
+	cr_expect(eq(u32, holder_of_queue(HELD_MUTEX, 0), 9)); // it was seen nowhere else
+	cr_expect(eq(u32, holder_of_queue(HELD_SEMAPHORE, 20), 2));
 }
