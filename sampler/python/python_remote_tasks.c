@@ -488,9 +488,9 @@ static bool is_still(const struct look *l, const struct coroutine *before, uint6
 static uint64_t coroutine_in(const struct look *l, uint64_t task)
 {
 	if (!l->t->coroutine_at)
-		for (int32_t i = 3; i < TASK_WORDS; i++)
+		for (int64_t i = 3; i < TASK_WORDS; i++)
 			if (kind_of(l, word_at(l, task, 8 * i)) == KIND_COROUTINE) {
-				l->t->coroutine_at = 8 * i;
+				l->t->coroutine_at = (int32_t)(8 * i);
 				break;
 			}
 	uint64_t found = l->t->coroutine_at ? word_at(l, task, l->t->coroutine_at) : 0;
