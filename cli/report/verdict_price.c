@@ -25,6 +25,7 @@
 #define NEARLY_ALL   0.995
 #define GIVES_REASON 0.33 /* the same, where the place has the time of all that it calls, too */
 #define UNEVEN_PART  0.25 /* the same, by one that says how threads share the work of the place */
+#define VAGUE        4 /* times the time of a place: what may be saved there is mostly how runs differ */
 
 // What code that had CPU_NS of all threads made the run wait for CPUs, as merge/rules/queue.h has
 // it for findings, but for the run as a whole.
@@ -144,10 +145,13 @@ void verdict_say_price(const struct verdict_facts *f, struct verdict *v)
 	uint64_t all = v->said ? v->said->asked_ns : cut_ns(f);
 	size_t length = strlen(v->sentence), size = sizeof(v->sentence) - length;
 
-	if (v->said)
+	if (v->said) {
 		take_price_of_finding(v->said, v);
-	else // of code that nothing is known to be wrong with, all may have to stay
+	} else { // of code that nothing is known to be wrong with, all may have to stay
+		if (v->price.high_ns > VAGUE * v->price.low_ns)
+			v->price.high_ns = 0;
 		v->price.low_ns = 0;
+	}
 	// Of what is all over the run no one place can be changed.
 	const char *what = v->said && !v->said->function ? "Avoiding that" : "A change there";
 	double low = share_of(v->price.low_ns, all), high = share_of(v->price.high_ns, all);
