@@ -15,6 +15,9 @@ import unittest
 from harness import BOTTLENECK, NO_PERF, TIMEOUT, Case, main, need, python_for_nobody, target, unprivileged
 from terminal import Terminal
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
+from jumps import ends_with_a_jump  # noqa: E402
+
 PY_BUSY = """import threading, time
 def heavy(n):
     s = 0
@@ -224,7 +227,8 @@ class Attach(Case):
                 process.kill()
                 for name, before, now in pairs:
                     self.assertAlmostEqual(now, before, delta=C_TOLERANCE, msg=str(pairs))
-                    self.assertGreater(now, 0.005, name)
+                    if before or not ends_with_a_jump(python, name):
+                        self.assertGreater(now, 0.005, name)
 
     def table(self, name):
         done = self.verb("report", "--export", "json=-", "--table", name, self.path("profile.bneck"))
