@@ -21,6 +21,16 @@
 	movq %r15, 120(%rdi)
 	.endm
 
+/* The same of code that is interrupted at \place: no frame, and nothing says so. */
+	.macro interrupted_at place
+	store_registers
+	movq %rsp, 56(%rdi)
+	movq (%rsp), %rax
+	movq %rax, scene_asm_return(%rip)
+	leaq \place(%rip), %rax
+	movq %rax, 128(%rdi)
+	.endm
+
 /* As if the caller had been interrupted behind its call. */
 	.p2align 4
 	.globl scene_capture
@@ -55,12 +65,7 @@ scene_capture_leaf:
 	.globl scene_capture_spin
 	.type scene_capture_spin, @function
 scene_capture_spin:
-	store_registers
-	movq %rsp, 56(%rdi)
-	movq (%rsp), %rax
-	movq %rax, scene_asm_return(%rip)
-	leaq 2f(%rip), %rax
-	movq %rax, 128(%rdi)
+	interrupted_at 2f
 	movl $3, %eax
 1:	pause
 2:	subl $1, %eax
@@ -75,12 +80,7 @@ scene_capture_spin:
 	.globl scene_capture_nops
 	.type scene_capture_nops, @function
 scene_capture_nops:
-	store_registers
-	movq %rsp, 56(%rdi)
-	movq (%rsp), %rax
-	movq %rax, scene_asm_return(%rip)
-	leaq 2f(%rip), %rax
-	movq %rax, 128(%rdi)
+	interrupted_at 2f
 	movq $0, -8(%rsp)
 1:	.rept 8
 	.byte 0x90
@@ -96,12 +96,7 @@ scene_capture_nops:
 	.globl scene_capture_aligned
 	.type scene_capture_aligned, @function
 scene_capture_aligned:
-	store_registers
-	movq %rsp, 56(%rdi)
-	movq (%rsp), %rax
-	movq %rax, scene_asm_return(%rip)
-	leaq 2f(%rip), %rax
-	movq %rax, 128(%rdi)
+	interrupted_at 2f
 	movl $3, %eax
 	.rept 8
 	.byte 0x90
