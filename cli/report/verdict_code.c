@@ -359,6 +359,9 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	                    : "");
 	add_loop(f, row, v);
 	verdict_set_price_of_row(f, row, v);
+	// Which function of an interpreter's calls a library is the same for all of its scripts.
+	if (whole && !work && !program && origin_is_interpreter(above.caller->module))
+		return advise_interpreter(above.caller->module, false, v);
 	return advise_nameless(row->module, *called, own, whole, v);
 }
 

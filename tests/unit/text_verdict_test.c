@@ -191,6 +191,19 @@ Test(text_verdict, code_without_symbols_is_told_by_what_is_known_around_it)
 	}
 }
 
+// All scripts call libraries through the same functions of their interpreter.
+Test(text_verdict, a_nameless_library_below_an_interpreter_is_its_scripts)
+{
+	struct call_node nodes[3];
+	struct profile *profile =
+		with_nameless(nodes, "[SHA.so]", "/usr/lib/perl/SHA.so", "Perl_pp_entersub");
+
+	nodes[1].module = "/usr/bin/perl";
+	expect_verdict(profile, "without symbols in SHA.so, mostly below Perl_pp_entersub.");
+	expect_verdict(profile,
+	               "Use a profiler of the script's language (perl -d:NYTProf SCRIPT).");
+}
+
 // A fact beside, which gives no advice to change a program of the distribution's.
 Test(text_verdict, code_without_symbols_is_told_by_its_hottest_loop)
 {
