@@ -314,6 +314,7 @@ void history_move_nodes(struct history *h, const uint32_t *map)
 	h->last_bin.valid = false;
 	move_places(&h->samples, map);
 	move_places(&h->waits, map);
+	h->lock_node = h->lock_node ? map[h->lock_node - 1] : 0;
 	for (size_t i = 0; i < LOOSE_MAX; i++)
 		if (h->loose[i].state && h->loose[i].node)
 			h->loose[i].node = map[h->loose[i].node - 1];

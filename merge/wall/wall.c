@@ -559,6 +559,8 @@ void wall_stack(struct wall *w, const struct wall_stack *stack)
 			                 .node = stack->node,
 			                 .metric = stack->metric };
 	w->incomplete |= !place;
+	if (place && stack->metric == METRIC_OFF_LOCK)
+		h->lock_node = stack->node;
 	if (!on_cpu)
 		return;
 	if (place)

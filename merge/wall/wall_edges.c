@@ -99,22 +99,21 @@ uint32_t wall_node_of_wait(const struct history *h, const struct raw *raw)
 	return 0;
 }
 
-// Where H waited last, or does for the lock of TIMES.
+// Where H was in its last wait for a lock within TIMES; else where it waited for one at all.
 static uint32_t node_of_lock(const struct history *h, const struct edge_times *times)
 {
-	uint32_t node = 0;
+	const struct deque *waits = &h->waits;
+	size_t i = array_search(waits->count, k,
+	                        deque_at(waits, struct place, k)->from_ns < times->to_ns);
 
-	for (size_t i = h->waits.count; i-- > 0;) {
-		const struct place *p = deque_at(&h->waits, struct place, i);
-		if (p->metric != METRIC_OFF_LOCK)
-			continue;
-		node = node ? node : p->node;
+	while (i-- > 0) {
+		const struct place *p = deque_at(waits, struct place, i);
 		if (p->to_ns <= times->from_ns)
 			break;
-		if (p->from_ns < times->to_ns)
+		if (p->metric == METRIC_OFF_LOCK)
 			return p->node;
 	}
-	return node;
+	return h->lock_node;
 }
 
 // Where H was on a CPU in the wait of TIMES; or where it waits for such.

@@ -218,6 +218,7 @@ struct history {
 	struct deque carries; /* struct carry */
 	struct loose loose[LOOSE_MAX];
 	uint16_t loose_metrics[THREAD_STATES]; /* of those with time, by state: a bit each */
+	uint32_t lock_node;  /* where its last wait for a lock that WAITS has had was; 0: none */
 	uint64_t unknown_ns; /* of its stacks of waits without a cause: what was not taken out */
 };
 
