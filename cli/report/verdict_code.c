@@ -54,8 +54,7 @@ bool verdict_advise_apart(const struct verdict_facts *f, const struct finding *f
 	return true;
 }
 
-// Neither symbols nor callers tell what a script does.
-static bool advise_interpreter(const char *module, bool caller, struct verdict *v)
+bool verdict_advise_interpreter(const char *module, bool caller, struct verdict *v)
 {
 	const char *name = path_base(module), *profiler = known_profiler_of(module);
 	const char *named = known_jit_of(module);
@@ -100,7 +99,7 @@ static bool say_sum(const struct verdict_facts *f, const struct place_sum *sum, 
 	if (query_lacks_agent(f->run, sum->entry->module))
 		return verdict_advise_agent(v);
 	if (origin_is_interpreter(sum->entry->module))
-		return advise_interpreter(sum->entry->module, true, v);
+		return verdict_advise_interpreter(sum->entry->module, true, v);
 	if (known_work_of_library(sum->entry->module))
 		return advise_call(sum->entry->name, sum->entry->module, v);
 	// A line of Python says what is asked for, and few libraries of Python's come with symbols.
@@ -361,7 +360,7 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	verdict_set_price_of_row(f, row, v);
 	// Which function of an interpreter's calls a library is the same for all of its scripts.
 	if (whole && !work && !program && origin_is_interpreter(above.caller->module))
-		return advise_interpreter(above.caller->module, false, v);
+		return verdict_advise_interpreter(above.caller->module, false, v);
 	return advise_nameless(row->module, *called, own, whole, v);
 }
 
@@ -392,7 +391,7 @@ static bool below_library(const struct verdict_facts *f, const struct row *row, 
 			v, "Start there: it is a function of the program, as its JIT compiler "
 			   "names it. Its callers: bottleneck report --call-tree");
 	if (origin_is_interpreter(caller->module))
-		return advise_interpreter(caller->module, false, v);
+		return verdict_advise_interpreter(caller->module, false, v);
 	if (caller->name[0] != '[' && !known_work_of_library(caller->module) &&
 	    !known_work_of_program(caller->module))
 		return verdict_advise(
@@ -473,7 +472,7 @@ bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v)
 		return verdict_advise_agent(v);
 	if (origin_is_interpreter(row->module)) {
 		bool other = caller && !origin_is_interpreter(call.caller->module);
-		return advise_interpreter(row->module, other, v);
+		return verdict_advise_interpreter(row->module, other, v);
 	}
 	if (row->kernel)
 		return advise_on_kernel(f, caller ? &call : NULL, v);

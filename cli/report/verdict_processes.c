@@ -123,17 +123,45 @@ static struct rows *processes_of(const struct verdict_facts *f)
 	return query_run(f->profile, &query, &err);
 }
 
+// The process that has started the others: what was asked for by name.
+static bool is_first(const struct verdict_facts *f, const struct row *row)
+{
+	size_t length = program_length(row->name);
+
+	if (f->account.is_main)
+		return row->id == f->account.pid;
+	const char *command = f->run->command ? f->run->command : "";
+	size_t word = strcspn(command, " "), base = word;
+	while (base && command[base - 1] != '/')
+		base--;
+	return word - base == length && strncmp(command + base, row->name, length) == 0;
+}
+
+// A shell's script that another program runs, as make does: its name says what a shell's code does
+// not. What was started is asked for by name anyway.
+static bool is_started_script(const struct verdict_facts *f, const struct row *process,
+                              const char *module)
+{
+	cleanup_free char *name = strndup(process->name, program_length(process->name));
+
+	return name && origin_is_shell(module) && !origin_is_shell(name) && !is_first(f, process);
+}
+
 double verdict_price_of_processes(const struct verdict_facts *f)
 {
 	const struct row *hot = verdict_hottest(f);
 	cleanup(rows) struct rows *rows = processes_of(f);
 
-	if (!rows || !rows->count || origin_is_interpreter(hot->module) ||
-	    origin_is_python(hot->module))
+	if (!rows || !rows->count || origin_is_python(hot->module))
 		return 0;
+	bool most_said = share_of(rows->rows[0].self, f->all) >= MOST_SHARE;
+	if (origin_is_interpreter(hot->module))
+		return most_said && is_started_script(f, &rows->rows[0], hot->module)
+		               ? verdict_price_of_ns(f, rows->rows[0].self)
+		               : 0;
 	struct program program = main_program(rows);
 	bool workers = are_workers(f->profile, rows, &program);
-	bool said = share_of(rows->rows[0].self, f->all) >= MOST_SHARE ||
+	bool said = most_said ||
 	            (program.runs >= MANY_PROCESSES && share_of(program.ns, f->all) >= MOST_SHARE);
 	return said && !workers ? verdict_price_of_ns(f, program.ns) : 0;
 }
@@ -158,20 +186,6 @@ static size_t programs_of(const struct rows *rows, struct program programs[PROGR
 	}
 	qsort(programs, count, sizeof(*programs), compare_programs);
 	return count;
-}
-
-// The process that has started the others: what was asked for by name.
-static bool is_first(const struct verdict_facts *f, const struct row *row)
-{
-	size_t length = program_length(row->name);
-
-	if (f->account.is_main)
-		return row->id == f->account.pid;
-	const char *command = f->run->command ? f->run->command : "";
-	size_t word = strcspn(command, " "), base = word;
-	while (base && command[base - 1] != '/')
-		base--;
-	return word - base == length && strncmp(command + base, row->name, length) == 0;
 }
 
 // "87 % of the CPU time is in 67 processes that cmake started: 12 of cc1 (31 %), 13 of ld (22 %)."
@@ -219,10 +233,11 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 {
 	cleanup(rows) struct rows *rows = processes_of(f);
 	const struct row *most = rows && rows->count ? &rows->rows[0] : NULL;
+	const char *module = rows ? verdict_hottest(f)->module : NULL;
 	// What one interpreter does is up to its script, whatever starts it: Rscript is a script of
 	// sh.
-	if (most && share_of(most->self, f->all) >= MOST_SHARE &&
-	    origin_is_interpreter(verdict_hottest(f)->module))
+	if (most && share_of(most->self, f->all) >= MOST_SHARE && origin_is_interpreter(module) &&
+	    !is_started_script(f, most, module))
 		return false;
 	if (most && share_of(most->self, f->all) >= MOST_SHARE) {
 		verdict_say(v, "%s %% of %s is in one of %s processes: %.200s (%u).",
@@ -232,6 +247,8 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 		                  v);
 		if (known_work_of_program(most->name))
 			return verdict_advise(v, "%s", known_work_of_program(most->name)->advice);
+		if (origin_is_interpreter(module))
+			return verdict_advise_interpreter(module, false, v);
 		return verdict_advise(
 			v,
 			"What it does: bottleneck report --process=%u. Give it less work, or options for more "

@@ -189,6 +189,12 @@ bool verdict_nothing_seen(const struct verdict_facts *f, struct verdict *v);
  */
 bool verdict_is_of_imports(const struct finding *finding);
 
+/*
+ * What helps with a script of the interpreter MODULE, which neither symbols nor, unless CALLER,
+ * callers name.
+ */
+bool verdict_advise_interpreter(const char *module, bool caller, struct verdict *v);
+
 /* Imports are often what there is to do. What costs most behind them is named, too. */
 bool verdict_advise_apart(const struct verdict_facts *f, const struct finding *finding,
                           struct verdict *v);

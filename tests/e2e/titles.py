@@ -87,6 +87,19 @@ class Titles(Case):
         done = self.profile_run(["sh", "all.sh"])
         self.assertRegex(" ".join(done.report.split()), r"\d\d(\.\d)? % of [^.]* is in 8 runs of gzip, ")
 
+    def test_a_script_that_another_program_runs_is_named(self):
+        need("make")
+        burn = "while [ $n -gt 0 ]; do n=$((n - 1)); done\n"
+        self.write("part", "#!/bin/sh\nn=30000\n" + burn)
+        self.write("whole", "#!/bin/sh\nn=900000\n" + burn)
+        for name in ("part", "whole"):
+            os.chmod(os.path.join(self.work, name), 0o755)
+        self.write("Makefile", "all: a b\n\t@./whole\na b:\n\t@./part\n")
+        done = self.profile_run(["make", "-s"])
+        self.assertRegex(" ".join(done.report.split()),
+                         r"[5-9]\d(\.\d)? % of [^.]* is in one of 4 processes: whole \(\d+\)\. (A change there "
+                         r"saves at most \d+ % of wall time\. )?\w+ interprets a script")
+
     def test_what_a_process_writes_over_its_command_line_is_its_name(self):
         self.write("server.py", SERVER)
         bare = self.bare([sys.executable, "server.py"])
