@@ -35,6 +35,10 @@ static const struct kind libraries[] = {
 	    "what takes long), a lower optimization level, or a cache of what was compiled (ccache, sccache)." } },
 	{ "jpeg|turbojpeg|png16|webp|tiff|jxl|heif|openjp2",
 	  { "coding of images", "Use fewer or smaller images, or more threads." } },
+	{ "avfilter",
+	  { "filters of video or audio",
+	    "Leave filters out, apply them to a smaller picture, or give them more threads "
+	    "(-filter_threads)." } },
 	{ "avcodec|swscale|x264|x265|vpx|aom|SvtAv1Enc|dav1d|rav1e|mp3lame|opus|vorbisenc",
 	  { "coding of video or audio",
 	    "Use a faster preset, a smaller picture, or more threads." } },
@@ -166,6 +170,11 @@ static const struct kind programs[] = {
 	    "Pack its objects (git gc), write a commit graph (git commit-graph write --reachable), "
 	    "and have it look at less: fewer commits (-n, --since), fewer paths, no --stat, -p or "
 	    "-S, which need the files of each commit." } },
+	{ "redis-server|valkey-server|keydb-server",
+	  { "a database in memory",
+	    "It executes one command at a time, so that a slow one (a script, KEYS, a large range) "
+	    "holds up all clients: redis-cli SLOWLOG GET names these, INFO commandstats where the "
+	    "time goes." } },
 	{ "jq",
 	  { "processing JSON", "Read each file once with one filter, stream large ones "
 	                       "(--stream), or use gojq or jaq, which are faster." } },
