@@ -96,6 +96,25 @@ static const struct location *foreign_above(const struct profile *p, uint32_t no
 	return native;
 }
 
+// Of the frames of the path to NODE that are outside of FROM, and none of the C library, which
+// starts all: the innermost that has a name.
+static const char *named_above(const struct profile *p, uint32_t node, const struct location *from)
+{
+	bool outside = false;
+
+	for (; node && profile_node(p, node)->parent; node = profile_node(p, node)->parent) {
+		const struct location *l = profile_location(p, profile_node(p, node)->location);
+		const struct module *module = profile_module(p, l->module);
+		const char *name = outside && l->place_count
+		                           ? profile_string(p, profile_places(p, l)->function)
+		                           : NULL;
+		if (name && !origin_is_libc(module ? module->path : NULL))
+			return name;
+		outside = outside || l == from;
+	}
+	return NULL;
+}
+
 static void fill_foreign(const struct profile *p, uint32_t node, struct wait_side *side)
 {
 	const struct location *l = foreign_above(p, node);
@@ -104,8 +123,10 @@ static void fill_foreign(const struct profile *p, uint32_t node, struct wait_sid
 
 	side->function = place ? profile_string(p, place->function) : NULL;
 	side->nameless = !side->function;
-	if (!side->function)
+	if (!side->function) {
 		side->function = module ? path_base(module->path) : NULL;
+		side->below = l ? named_above(p, node, l) : NULL;
+	}
 	side->file = place ? profile_string(p, place->file) : NULL;
 	side->line = place ? (int)place->line : 0;
 }

@@ -33,13 +33,14 @@ struct wait_side {
 	int line;             /* 0: not known */
 	bool own;             /* that is code of the user's own */
 	bool nameless;        /* it is code without symbols: FUNCTION is its file's name */
-	const char *thread;   /* the name of one of them; NULL: nobody is known */
-	const char *process;  /* the same; NULL where all is one process */
-	uint32_t rank;        /* of who is waited for, if a launcher of the run has started it: its
-	                         number + 1, which is in PROCESS, too; 0: none */
-	uint32_t threads;     /* how many there were; 0: nobody is known */
-	uint64_t on_cpu_ns;   /* of these threads, in all of the run */
-	uint64_t life_ns;     /* the same */
+	const char *below;  /* of NAMELESS code: the innermost caller that has a name; NULL: none */
+	const char *thread; /* the name of one of them; NULL: nobody is known */
+	const char *process; /* the same; NULL where all is one process */
+	uint32_t rank;       /* of who is waited for, if a launcher of the run has started it: its
+	                        number + 1, which is in PROCESS, too; 0: none */
+	uint32_t threads;    /* how many there were; 0: nobody is known */
+	uint64_t on_cpu_ns;  /* of these threads, in all of the run */
+	uint64_t life_ns;    /* the same */
 };
 
 struct wait_row {

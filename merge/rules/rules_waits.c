@@ -73,6 +73,15 @@ static bool only_takes(const struct wait_row *row)
 	       (double)row->waiter.on_cpu_ns < WORK_SHARE * (double)row->waiter.life_ns;
 }
 
+// Code without symbols is known by its program or library. A program may be a link to a file of
+// another name (redis-server): its process has the name that users know.
+static const char *name_of_side(const struct wait_side *side)
+{
+	bool library = side->function && strstr(side->function, ".so");
+
+	return side->nameless && side->process && !library ? side->process : side->function;
+}
+
 // "3 threads wait", "app waits".
 static void say_waiters(const struct wait_side *waiter, char *buffer, size_t size)
 {
@@ -80,7 +89,7 @@ static void say_waiters(const struct wait_side *waiter, char *buffer, size_t siz
 		snprintf(buffer, size, "%s threads wait", format_count(waiter->threads).text);
 	else
 		snprintf(buffer, size, "%.60s waits",
-		         waiter->function ? waiter->function
+		         waiter->function ? name_of_side(waiter)
 		         : waiter->thread ? waiter->thread
 		                          : "a thread");
 }
@@ -126,6 +135,16 @@ static void advise_other_end(const struct wait_row *row, struct finding *finding
 		               "several threads or processes.");
 }
 
+static void say_place(const struct wait_side *side, char *buffer, size_t size)
+{
+	const char *name = name_of_side(side);
+
+	if (side->nameless && side->below)
+		snprintf(buffer, size, "code of %.100s below %.100s", name, side->below);
+	else
+		finding_place(name, side->file, side->line, buffer, size);
+}
+
 // QUEUE says what the share is without.
 static enum measured say_holder(const struct wait_row *row, const char *queue,
                                 struct finding *finding)
@@ -133,8 +152,7 @@ static enum measured say_holder(const struct wait_row *row, const char *queue,
 	char holder[300], waiters[100], what[160], at[200] = "";
 	const char *base = path_base(row->waiter.file);
 
-	finding_place(row->holder.function, row->holder.file, row->holder.line, holder,
-	              sizeof(holder));
+	say_place(&row->holder, holder, sizeof(holder));
 	say_waiters(&row->waiter, waiters, sizeof(waiters));
 	if (base)
 		snprintf(at, sizeof(at), " at %.120s:%d", base, row->waiter.line);

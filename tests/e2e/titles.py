@@ -3,6 +3,7 @@
 the answer."""
 import gzip
 import os
+import subprocess
 import sys
 import unittest
 
@@ -99,6 +100,15 @@ class Titles(Case):
         self.assertRegex(" ".join(done.report.split()),
                          r"[5-9]\d(\.\d)? % of [^.]* is in one of 4 processes: whole \(\d+\)\. (A change there "
                          r"saves at most \d+ % of wall time\. )?\w+ interprets a script")
+
+    def test_a_program_without_symbols_that_is_waited_for_has_the_name_it_was_started_by(self):
+        need("objcopy")
+        subprocess.run(["objcopy", "--strip-all", target("../waiting"),
+                        os.path.join(self.work, "installed")], check=True)
+        os.symlink("installed", os.path.join(self.work, "called"))
+        done = self.profile_run(["./called", "pipe"])
+        self.assertRegex(" ".join(done.report.split()),
+                         r"[5-9]\d % of wall time[^.]* is called, while called waits for it at a pipe or socket")
 
     def test_what_a_process_writes_over_its_command_line_is_its_name(self):
         self.write("server.py", SERVER)
