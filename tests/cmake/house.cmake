@@ -22,7 +22,10 @@ if(Python3_FOUND)
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/tools/includes_test.py)
   add_test(NAME house_words
     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/tools/words.py ${PROJECT_SOURCE_DIR})
-  set_tests_properties(house_includes house_includes_test house_words PROPERTIES LABELS unit TIMEOUT 300)
+  add_test(NAME house_classes
+    COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/tools/classes.py ${CMAKE_CTEST_COMMAND}
+      ${PROJECT_BINARY_DIR})
+  set_tests_properties(house_classes house_includes house_includes_test house_words PROPERTIES LABELS unit TIMEOUT 300)
 endif()
 if(CLANG_FORMAT)
   add_test(NAME house_format
