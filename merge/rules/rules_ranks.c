@@ -2,12 +2,19 @@
 // Rules on MPI, and on ranks beside each other.
 #include "base/error.h"
 #include "base/op.h"
+#include "base/rank.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/query/query_ranks.h"
 #include "merge/query/query_waits.h"
 #include "merge/rules/evidence.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define LATE_SHARE                                                                                 \
+	0.5 /* of what other ranks wait in MPI at most: who waits so much less is late             \
+	     */
 
 // Those take their time once, and do not wait for who works too long.
 static bool is_once(const char *call)
@@ -36,6 +43,74 @@ static const struct op_row *most_of(const struct op_rows *ops, uint64_t *all_ns,
 	return most;
 }
 
+// The time in calls of MPI of the process that is rank NUMBER.
+struct rank_time {
+	uint32_t number;
+	uint64_t ns;
+};
+
+static int compare_rank_times(const void *a, const void *b)
+{
+	const struct rank_time *left = a, *right = b;
+
+	return (left->ns > right->ns) - (left->ns < right->ns);
+}
+
+static bool rank_of_thread(const struct profile *p, uint32_t tid, uint32_t *number)
+{
+	const struct threads *threads = profile_threads(p);
+
+	for (size_t i = 0; i < threads->thread_count; i++) {
+		const struct thread_info *thread = &threads->threads[i];
+		const struct process_info *process = profile_process(p, thread->process);
+		if (thread->tid == tid && process)
+			return rank_of_title(profile_string(p, process->title), number);
+	}
+	return false;
+}
+
+// The time in MPI of each rank that one profile has, in TIMES, least first. Returns how many.
+static size_t rank_times(const struct evidence *e, struct rank_time **times)
+{
+	const struct op_query query = { .by = OPS_BY_THREAD,
+		                        .from_ns = e->query.from_ns,
+		                        .to_ns = e->query.to_ns };
+	struct error err = { 0 };
+	cleanup(op_rows) struct op_rows *rows = query_ops(e->profile, &query, &err);
+	size_t count = 0;
+
+	*times = rows && rows->count ? calloc(rows->count, sizeof(**times)) : NULL;
+	for (size_t i = 0; *times && i < rows->count; i++) {
+		const struct op_row *row = &rows->rows[i];
+		uint32_t number;
+		size_t at = 0;
+		if (!is_talk(row) || !rank_of_thread(e->profile, row->tid, &number))
+			continue;
+		while (at < count && (*times)[at].number != number)
+			at++;
+		if (at == count)
+			(*times)[count++] = (struct rank_time){ .number = number };
+		(*times)[at].ns += row->total_ns;
+	}
+	if (count)
+		qsort(*times, count, sizeof(**times), compare_rank_times);
+	return count;
+}
+
+// The rank that comes last to most calls, as it waits in them for much less time than the others
+// do: its number + 1. 0: there is none. Samples say so, too, but where ranks share too few CPUs
+// they have those who wait for a CPU as well.
+static uint32_t late_rank(const struct evidence *e)
+{
+	cleanup_free struct rank_time *times = NULL;
+	size_t count = rank_times(e, &times);
+
+	// Who is next would be as late without the first.
+	return count > 1 && (double)times[0].ns < LATE_SHARE * (double)times[1].ns
+	               ? times[0].number + 1
+	               : 0;
+}
+
 // Whether both are ranks' waits for one function.
 static bool is_for_same(const struct wait_row *a, const struct wait_row *b)
 {
@@ -44,8 +119,9 @@ static bool is_for_same(const struct wait_row *a, const struct wait_row *b)
 }
 
 // For whom ranks wait most in calls of MPI, where they run in one profile and are seen beside each
-// other. NULL: that is not known, or for none so much.
-static const struct wait_row *waited_for(const struct wait_rows *waits)
+// other; for LATE, a number + 1, alone, if it is not 0. NULL: that is not known, or for none so
+// much.
+static const struct wait_row *waited_for(const struct wait_rows *waits, uint32_t late)
 {
 	const struct wait_row *best = NULL;
 	uint64_t most_ns = 0, all_ns = 0;
@@ -56,11 +132,12 @@ static const struct wait_row *waited_for(const struct wait_rows *waits)
 		if (row->kind != WAIT_KIND_RANKS)
 			continue;
 		// A stack that was not recorded says nothing for another place.
-		if (!row->holder.function)
+		if (!row->holder.function || (late && row->holder.rank != late))
 			continue;
 		all_ns += row->ns;
 		for (size_t k = i; k < waits->count; k++)
-			if (is_for_same(row, &waits->rows[k]))
+			if (is_for_same(row, &waits->rows[k]) &&
+			    (!late || waits->rows[k].holder.rank == late))
 				ns += waits->rows[k].ns;
 		if (ns <= most_ns)
 			continue;
@@ -125,7 +202,6 @@ static uint64_t wall_in_mpi(const struct evidence *e)
 static enum measured measure_mpi(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
 {
-	const struct wait_row *row = waited_for(e->waits);
 	uint64_t all_ns = 0, calls = 0;
 	const struct op_row *most = most_of(e->ops, &all_ns, &calls);
 	char place[300], whom[400] = "";
@@ -133,20 +209,22 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 	(void)rule;
 	if (!most || !e->ops->wall_ns)
 		return MEASURED_NOTHING;
-	if (row) {
+	uint32_t late = late_rank(e);
+	const struct wait_row *row = waited_for(e->waits, late);
+	uint32_t rank = late || !row ? late : rank_waited_for(e->waits, row);
+	if (row)
 		finding_place(row->holder.function, row->holder.file, row->holder.line, place,
 		              sizeof(place));
-		uint32_t rank = rank_waited_for(e->waits, row);
-		if (rank)
-			snprintf(whom, sizeof(whom), ", for rank %u, which is in %s", rank - 1,
-			         place);
-		else
-			snprintf(whom, sizeof(whom), ", for a rank that is in %s", place);
+	if (rank)
+		snprintf(whom, sizeof(whom), ", for rank %u%s%s", rank - 1,
+		         row ? ", which is in " : "", row ? place : "");
+	else if (row)
+		snprintf(whom, sizeof(whom), ", for a rank that is in %s", place);
+	if (rank || row)
 		finding_advise(finding,
 		               "Distribute that work evenly over the ranks. If it is even, "
 		               "communicate less, in larger messages, or during computation "
 		               "(MPI_Isend, MPI_Iallreduce).");
-	}
 	finding->share = (double)all_ns / (double)e->ops->wall_ns;
 	finding->share = finding->share > 1 ? 1 : finding->share;
 	finding->value = 100 * finding->share;
@@ -161,7 +239,7 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 		               "Communicate less, in larger messages, or during computation "
 		               "(MPI_Isend, MPI_Iallreduce).");
 	// The line to change is that of the rank that is late.
-	if (row && rank_waited_for(e->waits, row))
+	if (rank && row)
 		finding_add(finding, &(struct finding_row){ .function = row->holder.function,
 		                                            .file = row->holder.file,
 		                                            .line = row->holder.line });

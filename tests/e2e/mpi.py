@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 from harness import BOTTLENECK, MPIRUN, Case, main, need
 
@@ -131,6 +132,33 @@ class Ops(Mpi):
             self.assertRegex(report, r"MPI_Allreduce +app\.f90:13\n")
 
 
+# The last rank computes sixteen times as long as the others.
+LATE = r"""
+#include <mpi.h>
+static double relax(int cells)
+{
+    double sum = 0;
+    for (int i = 1; i <= cells; i++)
+        sum += 1.0 / ((double)i * i);
+    return sum;
+}
+int main(int argc, char **argv)
+{
+    int rank, size;
+    double sum = 0, all;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int step = 0; step < 20; step++) {
+        sum += relax(rank == size - 1 ? 8000000 : 500000);
+        MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return !(all > 0);
+}
+"""
+
+
 class OneProfile(Mpi):
     def test_ranks_wait_for_the_one_that_works(self):
         """Who polls in a call of MPI does not work: wall time is the straggler's."""
@@ -152,6 +180,23 @@ class OneProfile(Mpi):
         titles = self.verb("report", "--by", "process", result.profile).stdout.decode()
         for rank in range(3):
             self.assertIn(f"straggler [rank {rank}]", titles)
+
+
+    def test_the_late_rank_is_named_where_ranks_wait_for_cpus(self):
+        """Who waits for a CPU seems to be waited for as well; who waits in MPI least is late."""
+        program = self.build(LATE)
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+                for _ in range(os.cpu_count() or 2)]
+        try:
+            for _ in range(2):
+                result = self.profile_run(["mpirun", "--mca", "mpi_yield_when_idle", "1", "-n", "4", program])
+                told = json.loads(self.verb("report", "--json", result.profile).stdout)
+                facts = [f["fact"] for f in told["findings"] if f["id"] == "MPI-TIME"]
+                self.assertRegex(" ".join(facts), r"(for rank 3\b|^$)")
+        finally:
+            for loop in busy:
+                loop.kill()
+                loop.wait()
 
 
 class Ranks(Mpi):
