@@ -144,6 +144,23 @@ static const struct kind programs[] = {
 	  { "reading programs",
 	    "Ask for less: one function (--disassemble=NAME), one section (-j .text), no source "
 	    "lines (-S, -l), no demangled names (-C)." } },
+	{ "cc1|cc1plus|cc1obj|f951|clang|clang++|gcc|g++|c++|cc",
+	  { "compiling",
+	    "Compile less: smaller headers, fewer templates, a lower -O; gcc -ftime-report and clang "
+	    "-ftime-trace say what takes long. Keep what was compiled (ccache), and run several "
+	    "compilers at the same time (make -j)." } },
+	{ "lto1|lto-wrapper",
+	  { "link-time optimization",
+	    "Leave -flto out while you develop, or give it more jobs (-flto=auto); clang's -flto=thin "
+	    "keeps what has not changed." } },
+	{ "ld|ld.bfd|ld.gold|gold|collect2",
+	  { "linking",
+	    "Use a faster linker (-fuse-ld=lld, -fuse-ld=mold), and less debug information "
+	    "to copy (-gsplit-dwarf, -gz=none)." } },
+	{ "rustc",
+	  { "compiling",
+	    "cargo build --timings says which crate takes long; use fewer generics and "
+	    "crates, a lower opt-level, and lld or mold for linking." } },
 	{ "make|gmake|ninja|ninja-build",
 	  { "building",
 	    "Run more jobs at the same time (-j), build less, or keep what was compiled (ccache); "
