@@ -278,7 +278,7 @@ struct hotspot {
 };
 
 enum {
-	HOTSPOTS_MAX = 5
+	HOTSPOTS_MAX = 6
 };
 
 // FINDING is about what functions of LIBRARY do themselves, not about what these ask others for.
@@ -331,6 +331,10 @@ static size_t find_hotspots(const struct verdict_facts *f, const struct finding 
 			                  is_at_library(f, finding, &library) ? STANDS_FOR : 1 };
 	// That a build is compilers is no news: a finding says what these do.
 	hotspots[count++] = (struct hotspot){ verdict_price_of_processes(f), GIVES_REASON };
+	// Nor is what threads do beside code that could not be seen.
+	if (verdict_unseen_row(f))
+		hotspots[count++] =
+			(struct hotspot){ verdict_price_of_row(f, verdict_unseen_row(f)), 1 };
 	return count;
 }
 

@@ -183,6 +183,9 @@ bool verdict_too_few_samples(const struct verdict_facts *f, struct verdict *v);
 bool verdict_our_own(const struct verdict_facts *f, struct verdict *v);
 bool verdict_nothing_seen(const struct verdict_facts *f, struct verdict *v);
 
+/* What no code is known of, if it has most of the time; else NULL. */
+const struct row *verdict_unseen_row(const struct verdict_facts *f);
+
 /*
  * verdict_code.c: rules for runs that mostly compute: the function, op or library that has most of
  * the time.

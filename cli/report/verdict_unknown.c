@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "base/rung.h"
 #include "base/share.h"
 #include "base/strings.h"
 #include "merge/profile/profile.h"
@@ -107,14 +108,27 @@ bool verdict_our_own(const struct verdict_facts *f, struct verdict *v)
 		   "--no-ops ...");
 }
 
-bool verdict_nothing_seen(const struct verdict_facts *f, struct verdict *v)
+const struct row *verdict_unseen_row(const struct verdict_facts *f)
 {
 	const struct row *row = f->cpu->count ? &f->cpu->rows[0] : NULL;
+	bool most = row && share_of(row->self, f->all) >= UNSEEN_SHARE;
 
-	if (!row || !verdict_is_mark(row) || verdict_nameless_row(f) ||
-	    share_of(row->self, f->all) < UNSEEN_SHARE)
+	return most && verdict_is_mark(row) && !verdict_nameless_row(f) ? row : NULL;
+}
+
+bool verdict_nothing_seen(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *row = verdict_unseen_row(f);
+
+	if (!row)
 		return false;
-	verdict_say(v, "%s %% of %s was spent in code that could not be identified.",
-	            format_percent(row->self, f->all).text, f->of);
+	bool stackless = f->run->rung >= RUNG_AGENT && strcmp(row->name, KEY_UNKNOWN_NAME) == 0;
+	verdict_say(v, "%s %% of %s was spent in code %s.", format_percent(row->self, f->all).text,
+	            f->of,
+	            stackless ? "whose stacks could not be read: there are no perf events, and the "
+	                        "agent is not loaded in that program"
+	                      : "that could not be identified");
+	if (stackless && f->run->rung_remedy && *f->run->rung_remedy)
+		return verdict_advise(v, "%s", f->run->rung_remedy);
 	return verdict_advise(v, "See the limits; bottleneck check shows what would help.");
 }

@@ -430,7 +430,7 @@ const char *key_name(const struct profile *p, const struct key *key, struct stri
 	static const char *const fixed[] = {
 		[KEY_KERNEL] = "[kernel]",           [KEY_JIT] = "[jit]",
 		[KEY_NO_MODULE] = "[unknown]",       [KEY_TRUNCATED] = "[callers missing]",
-		[KEY_UNKNOWN] = "[stack not seen]",  [KEY_FOLDED] = "[folded]",
+		[KEY_UNKNOWN] = KEY_UNKNOWN_NAME,    [KEY_FOLDED] = "[folded]",
 		[KEY_NO_OP] = "[outside ops]",       [KEY_PYTHON] = "[python]",
 		[KEY_HIDDEN] = "[hidden]",           [KEY_OUTSIDE] = KEY_OUTSIDE_NAME,
 		[KEY_GIL] = "[waiting for the GIL]", [KEY_OURS] = KEY_OURS_NAME,

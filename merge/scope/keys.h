@@ -17,10 +17,11 @@
 
 struct error;
 
-/* What rows of too short processes, of KEY_OURS and of KEY_OUTSIDE are called. */
+/* What rows of too short processes, of KEY_OURS, KEY_OUTSIDE and KEY_UNKNOWN are called. */
 #define KEY_SHORT_NAME   "[too short to sample"
 #define KEY_OURS_NAME    "[bottleneck]"
 #define KEY_OUTSIDE_NAME "[outside user code]"
+#define KEY_UNKNOWN_NAME "[stack not seen]"
 
 enum key_group {
 	KEY_CODE = 1,  /* function, line or file: as far as it is known */

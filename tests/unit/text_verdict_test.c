@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The sentence that a report of a hand-made profile begins with.
 #include "base/clock.h"
+#include "base/rung.h"
 #include "tests/support/expect.h"
 #include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
@@ -95,6 +96,34 @@ Test(text_verdict, a_server_without_requests_is_idle_and_nothing_else)
 	profile->totals.on_cpu_ns = profile->run.wall_ns / 20;
 	profile->totals.runnable_ns = 0;
 	expect_verdict(profile, "  Waiting for requests: 60 % of the run.\n  It is idle.");
+}
+
+// A static program where there are no perf events: how its threads wait is known, what they do is
+// not.
+Test(text_verdict, code_that_could_not_be_seen_comes_before_what_explains_less)
+{
+	static const struct rule rule = { .id = "IO-SLEEP", .subject = RULES_IO };
+	static const struct row row = { .name = "[stack not seen]",
+		                        .self = 800 * NS_PER_MS,
+		                        .total = 800 * NS_PER_MS,
+		                        .self_ns = { [METRIC_ON_CPU] = 800 * NS_PER_MS } };
+	struct profile *profile = fake_profile_with_findings();
+
+	profile->findings[0] = (struct finding){ .rule = &rule,
+		                                 .severity = SEVERITY_WARN,
+		                                 .share = 0.2,
+		                                 .saving_ns = 200 * NS_PER_MS,
+		                                 .fact = "sleeping: 20 % of wall time" };
+	profile->finding_count = profile->findings_shown = 1;
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	profile->run.rung = RUNG_AGENT;
+	profile->run.rung_remedy = "Allow perf_event_open.";
+	expect_verdict(profile,
+	               "  80.0 % of the CPU time was spent in code whose stacks could not be "
+	               "read: there are no perf events, and the agent is not loaded in that "
+	               "program.\n  Allow perf_event_open. Next: sleeping: 20 % of wall time.");
 }
 
 // Symbols name functions of the interpreter, never of the script.
