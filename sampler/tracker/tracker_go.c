@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "sampler/go/go_layout.h"
 #include "sampler/go/go_remote.h"
+#include "sampler/tracker/mapper.h"
 #include "sampler/tracker/tracker.h"
 #include "sampler/tracker/tracker_state.h"
 
@@ -142,11 +143,14 @@ static void ask(struct tracker *t, struct process *process, uint64_t now_ns)
 
 // The function that GROUP began in, and its places: the number of these.
 static uint32_t frames_of(struct tracker *t, struct process *process, const struct go_group *group,
-                          struct frame *start, struct frame frames[GO_FRAMES_MAX])
+                          uint64_t now_ns, struct frame *start, struct frame frames[GO_FRAMES_MAX])
 {
 	int pid = (int)process->pid;
 
 	*start = unwinder_frame(t->unwinder, process->space, pid, group->start);
+	// Where nothing in the program reports what is mapped, no stack has asked for it, either.
+	if (!start->module && mapper_reread(t->modules, process, now_ns))
+		*start = unwinder_frame(t->unwinder, process->space, pid, group->start);
 	start->kind = FRAME_EXACT;
 	for (uint32_t i = 0; i < group->count; i++) {
 		frames[i] = unwinder_frame(t->unwinder, process->space, pid, group->frames[i]);
@@ -176,7 +180,7 @@ static void tell(struct tracker *t, struct process *process, const struct go_gro
 			.reason = group->reason,
 			.frames = frames,
 		};
-		event.frame_count = frames_of(t, process, group, &event.start, frames);
+		event.frame_count = frames_of(t, process, group, now_ns, &event.start, frames);
 		if (event.start.module)
 			tracker_tell(t, &(struct sampled){ .kind = SAMPLED_GOROUTINES,
 			                                   .goroutines = &event });

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import Case, main, need
+from harness import NO_PERF, Case, main, need
 
 # 20 wait for a channel, 10 for a mutex that one holds which waits, 5 sleep, and one waits for input.
 PROGRAM = """package main
@@ -321,6 +321,13 @@ class Goroutines(Case):
             with self.subTest(way=way, how=how):
                 done = self.profile_run(["./app", way, how])
                 self.check_holder(self.first_sentence(done.profile), place, waiters, reason, at)
+
+    def test_the_verdict_is_the_same_without_perf_events(self):
+        """Nothing of ours is in a static program: what is mapped there is read from outside, too."""
+        self.build(HOLDERS)
+        done = self.profile_run(["./app", "mutex", "sleep"], prefix=(NO_PERF,))
+        self.check_holder(self.first_sentence(done.profile), line_of(HOLDERS, "sleeps"), r"[3-8](\.\d)? goroutines wait",
+                          r"sync\.Mutex\.Lock", "locks")
 
     def test_the_verdict_is_the_same_of_a_program_that_runs_already(self):
         self.build(HOLDERS)
