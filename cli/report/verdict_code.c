@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "cli/report/place.h"
 #include "cli/report/row_words.h"
+#include "cli/short_name.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query_loops.h"
 #include "merge/query/query_ops.h"
@@ -28,9 +29,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FLAT_SHARE  0.04  /* MAQAO's limit for "no loop stands out" */
-#define LARGE_BYTES 16384 /* of a call: copying them takes longer than the call itself */
-#define LOOP_SHARE  0.1   /* of code without a name, in loops of one kind */
+#define ABOVE_RUNTIME 4     /* times what its hottest function has: its caller is the answer */
+#define FLAT_SHARE    0.04  /* MAQAO's limit for "no loop stands out" */
+#define LARGE_BYTES   16384 /* of a call: copying them takes longer than the call itself */
+#define LOOP_SHARE    0.1   /* of code without a name, in loops of one kind */
 
 bool verdict_is_of_imports(const struct finding *finding)
 {
@@ -168,12 +170,34 @@ static bool advise_jit(const struct verdict_facts *f, struct verdict *v)
 	return verdict_advise(v, "For the names of its functions, %s.", remedy);
 }
 
+// Compiled code without symbols calls functions of its runtime, each of which is a small part:
+// names of the program's own functions would say who asks for all of them.
+static bool above_runtime(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *hot = verdict_hottest(f), *jit = NULL;
+	char name[200];
+
+	for (size_t i = 0; i < f->cpu->count && !jit; i++)
+		if (verdict_is_mark(&f->cpu->rows[i]) && strcmp(f->cpu->rows[i].name, "[jit]") == 0)
+			jit = &f->cpu->rows[i];
+	if (!jit || !hot || !origin_is_foreign(hot->module, hot->file) ||
+	    share_of(jit->total, f->all) < MOST_SHARE ||
+	    (double)jit->total < ABOVE_RUNTIME * (double)hot->self)
+		return false;
+	short_name(hot->name, name, sizeof(name));
+	verdict_say(v,
+	            "%s %% of %s is spent in code without symbols that a JIT compiler made and in "
+	            "what this calls, the largest part in %s.",
+	            format_percent(jit->total, f->all).text, f->of, name);
+	return advise_jit(f, v);
+}
+
 bool verdict_nameless_jit(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = verdict_nameless_row(f);
 
 	if (!row || share_of(row->self, f->all) < ASKED_SHARE)
-		return false;
+		return above_runtime(f, v);
 	if (says_op(f, row, v))
 		return true;
 	verdict_set_price_of_row(f, row, v);

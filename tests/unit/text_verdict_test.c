@@ -1613,6 +1613,34 @@ Test(text_verdict, code_of_a_jit_compiler_without_names_comes_before_what_has_so
 	               "compiler made.");
 }
 
+// What the runtime does for them is spread over many functions, none of which is the answer.
+Test(text_verdict, code_of_a_jit_compiler_comes_before_functions_of_its_runtime)
+{
+	static struct row rows[] = {
+		{ .name = "v8::internal::Runtime_StringSplit(int, unsigned long*)",
+		  .module = "/usr/bin/node",
+		  .self = NS_PER_SEC,
+		  .total = 2 * NS_PER_SEC,
+		  .self_ns = { [METRIC_ON_CPU] = NS_PER_SEC } },
+		{ .name = "[jit]",
+		  .self = NS_PER_SEC / 2,
+		  .total = 7 * NS_PER_SEC,
+		  .self_ns = { [METRIC_ON_CPU] = NS_PER_SEC / 2 } },
+	};
+	struct profile *profile = fake_profile();
+
+	profile->functions = rows;
+	profile->function_count = 2;
+	profile->totals.on_cpu_ns = profile->all = 10 * NS_PER_SEC;
+	expect_verdict(
+		profile,
+		"70.0 % of the CPU time is spent in code without symbols that a JIT compiler "
+		"made and in what this calls, the largest part in "
+		"v8::internal::Runtime_StringSplit.");
+	rows[0].self = 3 * NS_PER_SEC;
+	expect_no_words(profile, "and in what this calls");
+}
+
 Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)
 {
 	struct profile *profile = fake_profile();
