@@ -134,6 +134,7 @@ void profile_wall_stack(struct profile *p, uint32_t node, const struct stack *st
 		                              .metric = stack->metric,
 		                              .spins = abroad || (stack->flags & STACK_SPINS) != 0,
 		                              .abroad = abroad,
+		                              .rest = !stack->samples,
 		                              .time_ns = stack->time_ns,
 		                              .duration_ns = stack->duration_ns,
 		                              .weight_ns = stack->weight_ns });

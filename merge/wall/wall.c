@@ -63,6 +63,7 @@ void wall_free(struct wall *w)
 	free(w->unresolved);
 	free(w->edges);
 	free(w->edges_seen);
+	deque_fini(&w->surpluses);
 	free(w->alone);
 	semaphores_free(w->semaphores);
 	hash_fini(&w->thread_index);
@@ -557,7 +558,8 @@ void wall_stack(struct wall *w, const struct wall_stack *stack)
 			                 .to_ns = stack->time_ns + stack->duration_ns,
 			                 .weight_ns = stack->weight_ns,
 			                 .node = stack->node,
-			                 .metric = stack->metric };
+			                 .metric = stack->metric,
+			                 .rest = stack->rest };
 	w->incomplete |= !place;
 	if (place && stack->metric == METRIC_OFF_LOCK)
 		h->lock_node = stack->node;

@@ -50,6 +50,7 @@ struct wall_stack {
 	uint64_t time_ns, duration_ns, weight_ns;
 	bool spins;  /* on a CPU, in a loop that waits for another thread */
 	bool abroad; /* SPINS: for another process, of those that were started by the same one */
+	bool rest;   /* no sample of its own: what was left over goes with another one's stack */
 };
 
 /* Up to UNTIL_NS it was THREAD (0: unknown; WALL_NOBODY: nobody, the thread was woken and waited

@@ -424,18 +424,47 @@ static bool has_spun_at(const struct wall *w, uint32_t node)
 	return false;
 }
 
-// The run's own thread was on a CPU from FROM_NS to TO_NS, which is not what the run waited for. Of
-// that time there may be more samples by chance, or fewer, than it is long.
-static void take_out_run(struct wall *w, uint64_t from_ns, uint64_t to_ns)
+// At TIME_NS the run's own thread has samples of NS more in its waits than it was there.
+static void add_surplus(struct wall *w, uint64_t time_ns, double ns)
+{
+	struct surplus *last =
+		w->surpluses.count ? deque_last(&w->surpluses, struct surplus) : NULL;
+
+	if (!last || last->time_ns + NS_PER_MS < time_ns) {
+		last = deque_push(&w->surpluses, struct surplus);
+		w->incomplete |= !last;
+		if (!last)
+			return;
+		*last = (struct surplus){ .time_ns = time_ns };
+	}
+	last->ns += ns;
+}
+
+// What there was by TIME_NS goes to places from now on.
+static void take_surplus(struct wall *w, uint64_t time_ns)
+{
+	size_t taken = 0;
+
+	for (; taken < w->surpluses.count; taken++) {
+		const struct surplus *s = deque_at(&w->surpluses, struct surplus, taken);
+		if (s->time_ns > time_ns)
+			break;
+		w->surplus_ns += s->ns;
+	}
+	deque_drop(&w->surpluses, taken);
+}
+
+// The samples that the run's own thread has from FROM_NS to TO_NS are not of what the run waited
+// for.
+static void take_out_samples(struct wall *w, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct deque *s = &w->root->samples;
 	size_t first = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= from_ns);
 	size_t end = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= to_ns);
 
-	w->surplus_ns -= (double)(to_ns - from_ns);
 	for (size_t i = first; i < end; i++) {
 		const struct place *place = deque_at(s, struct place, i);
-		w->surplus_ns += (double)place->weight_ns;
+		add_surplus(w, place->from_ns, (double)place->weight_ns);
 		if (!has_spun_at(w, place->node))
 			w->spun_nodes[w->spun_at++ % SPUN_NODES] = place->node;
 		tell_own(w, place->node, place->from_ns, -(double)place->weight_ns);
@@ -444,28 +473,45 @@ static void take_out_run(struct wall *w, uint64_t from_ns, uint64_t to_ns)
 
 // Where there are too many samples in waits, there are too few elsewhere. Where there are too few,
 // some came late: they are beside their waits.
-void wall_even_out(struct wall *w, const struct place *places, size_t count)
+static bool is_uneven(const struct wall *w, const struct place *place)
 {
-	double all = 0, ns = w->surplus_ns;
-	const bool late = ns < 0;
+	bool spun = has_spun_at(w, place->node);
 
+	return w->surplus_ns < 0 ? spun : !spun && !place->rest;
+}
+
+void wall_even_out(struct wall *w, uint64_t time_ns, const struct place *places, size_t count)
+{
+	double all = 0;
+
+	take_surplus(w, time_ns);
 	for (size_t i = 0; i < count; i++)
-		all += has_spun_at(w, places[i].node) == late ? (double)places[i].weight_ns : 0;
-	ns = ns < -all ? -all : ns;
+		all += is_uneven(w, &places[i]) ? (double)places[i].weight_ns : 0;
 	if (all <= 0)
 		return;
-	for (size_t i = 0; i < count; i++)
-		if (has_spun_at(w, places[i].node) == late)
+	double ns = w->surplus_ns < -all ? -all : w->surplus_ns;
+	for (size_t i = 0; i < count && ns != 0; i++)
+		if (is_uneven(w, &places[i]))
 			tell_own(w, places[i].node, places[i].from_ns,
 			         ns * (double)places[i].weight_ns / all);
 	w->surplus_ns -= ns;
 }
 
-// The run's own wait in RAW is not what the run waited for.
-static void take_out(struct wall *w, const struct raw *raw, uint64_t from_ns, uint64_t to_ns)
+// The run's own wait in RAW is not what the run waited for; TIMES tells it. If it was on a CPU,
+// there may be more samples of that time by chance, or fewer, than it is long. One that was due in
+// the kernel comes as the system call returns, and stands for all that was before: the wait has
+// been ended by then, and an estimate may have the thread off its CPU, but wherever such a sample
+// lies in the wait, it is of that.
+static void take_out(struct wall *w, const struct raw *raw, struct edge_times *times,
+                     uint64_t from_ns, uint64_t to_ns)
 {
 	if (raw->ran) {
-		take_out_run(w, from_ns, to_ns);
+		bool spins = times && to_ns - from_ns >= SPINS_NS;
+		if (!times || !times->spun)
+			take_out_samples(w, from_ns, spins ? times->to_ns : to_ns);
+		if (spins)
+			times->spun = true;
+		add_surplus(w, to_ns, -(double)(to_ns - from_ns));
 		return;
 	}
 
@@ -532,14 +578,31 @@ void wall_take_out_woken(struct wall *w)
 	w->minus_ns[METRIC_OFF_RUNNABLE] += woken_ns;
 }
 
-// At the end: where there were no other samples, it stays where it was.
+// Where the run's own thread was on a CPU outside of its waits, it was for NS more. False: it is
+// not known to have been anywhere.
+static bool tell_beside(struct wall *w, double ns)
+{
+	const struct loose *loose = w->root->loose;
+	double all = 0;
+
+	for (size_t i = 0; i < LOOSE_MAX; i++)
+		if (loose[i].state == THREAD_RUNS && !has_spun_at(w, loose[i].node))
+			all += loose[i].ns;
+	for (size_t i = 0; all > 0 && i < LOOSE_MAX; i++)
+		if (loose[i].state == THREAD_RUNS && !has_spun_at(w, loose[i].node))
+			tell_own(w, loose[i].node, w->root->ended_ns, ns * loose[i].ns / all);
+	return all > 0;
+}
+
+// At the end: what has no samples beside it goes to those at other times, or stays where it was.
 void wall_take_out_rest(struct wall *w)
 {
 	const uint32_t node = w->spun_nodes[(w->spun_at - 1) % SPUN_NODES];
 
+	take_surplus(w, UINT64_MAX);
 	if (w->surplus_ns < 0 && !node)
 		w->minus_ns[METRIC_ON_CPU] += (uint64_t)-w->surplus_ns;
-	else if (w->surplus_ns != 0)
+	else if (w->surplus_ns < 0 || (w->surplus_ns > 0 && !tell_beside(w, w->surplus_ns)))
 		tell_own(w, node, w->root->ended_ns, w->surplus_ns);
 	w->surplus_ns = 0;
 }
@@ -682,7 +745,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 			push_own(w, h, raw, at, s->until_ns, !raw->ran);
 		}
 		if (h == w->root && ((v && v != h) || s->thread == WALL_NOBODY || raw->ran))
-			take_out(w, raw, at, s->until_ns);
+			take_out(w, raw, times, at, s->until_ns);
 		at = s->until_ns;
 	}
 	deque_fini(&shares);

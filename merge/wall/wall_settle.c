@@ -297,8 +297,9 @@ static void settle_run(struct wall *w, struct history *h, const struct piece *pi
 	}
 	if (c)
 		c->ns = 0;
-	if (h == w->root && piece->own && w->surplus_ns != 0)
-		wall_even_out(w, deque_at(&owner->samples, struct place, first), end - first);
+	if (h == w->root && piece->own)
+		wall_even_out(w, piece->to_ns, deque_at(&owner->samples, struct place, first),
+		              end - first);
 }
 
 // A piece of a wait is at the stack of that wait.

@@ -107,6 +107,7 @@ struct place {
 	   none. VIA is the edge to that one. */
 	uint32_t spun_on, via;
 	bool spun_ready; /* that one had no CPU */
+	bool rest;       /* see struct wall_stack */
 };
 
 /* Where a thread was at times that are not told: how much of its time in STATE was at NODE. */
@@ -145,6 +146,7 @@ struct edge_times {
 	uint32_t semaphore; /* its number; 0: it is none */
 	bool goes_on;
 	bool counted; /* as a wait of an edge, by its part on a CPU */
+	bool spun;    /* it was on a CPU for long, and its samples have been taken out */
 	bool parked;  /* see struct taken */
 };
 
@@ -294,6 +296,12 @@ struct park {
 	uint32_t thread;   /* 0: several do */
 };
 
+/* So much more at about that time. */
+struct surplus {
+	uint64_t time_ns;
+	double ns;
+};
+
 struct wall {
 	wall_told *told;
 	wall_timed *timed; /* NULL: nobody wants to know */
@@ -311,9 +319,10 @@ struct wall {
 	struct hash process_index;
 	struct history *root;            /* whose life the wall time is */
 	uint64_t minus_ns[METRIC_COUNT]; /* of its waits, whose stacks are to come */
-	/* How much more of its samples was in its waits than it was there on a CPU; and where the
-	   last of them were. */
+	/* How much more of its samples was in its waits than it was there on a CPU, up to where its
+	   pieces are bins, and after that; and where the last of them were. */
 	double surplus_ns;
+	struct deque surpluses;          /* struct surplus */
 	uint32_t spun_nodes[SPUN_NODES]; /* 0: none */
 	uint32_t spun_at;
 	struct history **running;
@@ -434,9 +443,9 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 void wall_take_out_woken(struct wall *w);
 void wall_take_out_rest(struct wall *w);
 
-/* What the samples of the run's own thread in its waits had too much, or too little, is of the
-   COUNT that it has outside of those, PLACES. */
-void wall_even_out(struct wall *w, const struct place *places, size_t count);
+/* What the samples of the run's own thread in its waits by TIME_NS had too much, or too little, is
+   of the COUNT that it has outside of those up to then, PLACES. */
+void wall_even_out(struct wall *w, uint64_t time_ns, const struct place *places, size_t count);
 
 /* wall_edges.c */
 

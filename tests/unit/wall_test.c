@@ -778,6 +778,89 @@ Test(wall, what_waits_have_too_many_samples_of_others_have_too_few_of)
 	wall_free(wall);
 }
 
+// Thread 1 works for 2 ms at NODE and waits for 8 ms of CPU time in the kernel for thread 2. It is
+// sampled, for all 10 ms, as it returns: when an estimate has it off its CPU for the last 20 us.
+// The record of its wait comes right after that.
+static void spin_in_kernel(uint32_t node, bool sampled)
+{
+	const uint64_t end = now + 10 * MS, back = end - MS / 50, free = back - MS / 50;
+	const uint64_t begin = end - 8 * MS, since = now;
+	const struct wall_share shares[] = { { free, 2 }, { end, WALL_NOBODY } };
+
+	if (sampled) {
+		now = begin - MS;
+		tick(1, node, false);
+	}
+	while (now + MS < end) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	now = end - MS / 100;
+	wall_stack(wall, &(struct wall_stack){ .thread = 1,
+	                                       .node = 3,
+	                                       .metric = METRIC_ON_CPU,
+	                                       .time_ns = now,
+	                                       .weight_ns = (sampled ? 9 : 10) * MS });
+	now = end;
+	wall_wait(wall, &(struct wall_wait){ .thread = 1,
+	                                     .from_ns = begin,
+	                                     .to_ns = end,
+	                                     .resource = 1,
+	                                     .kind = HELD_MUTEX,
+	                                     .count = 2,
+	                                     .shares = shares });
+	now = back;
+	change(1, since, THREAD_RUNS, THREAD_BLOCKED);
+	now = end;
+	change(1, back, THREAD_BLOCKED, THREAD_RUNS);
+	tick(2, 2, false);
+}
+
+Test(wall, a_sample_that_comes_as_a_wait_in_the_kernel_ends_is_of_that_wait)
+{
+	two_run();
+	for (int round = 0; round < 20; round++)
+		spin_in_kernel(1, true);
+	wall_finish(wall, now);
+	// Of 180 ms of samples none are left there, and what is too much of them is beside.
+	cr_expect(epsilon_eq(dbl, told[3] / MS, -180, 0.5));
+	cr_expect(epsilon_eq(dbl, told[1] / MS, 20, 0.5));
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 160, 1));
+	wall_free(wall);
+}
+
+// All samples of the second half of the run are in waits: they stand for what was beside those.
+Test(wall, what_has_no_samples_beside_its_waits_is_where_it_was_at_other_times)
+{
+	two_run();
+	for (int round = 0; round < 20; round++)
+		spin_in_kernel(1, round < 10);
+	// At the end, what no sample was taken of goes with the last one's stack.
+	now += 2 * MS;
+	wall_stack(wall, &(struct wall_stack){ .thread = 1,
+	                                       .node = 4,
+	                                       .metric = METRIC_ON_CPU,
+	                                       .time_ns = now,
+	                                       .weight_ns = MS / 10,
+	                                       .rest = true });
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, told[3] / MS, -190, 0.5));
+	cr_expect(epsilon_eq(dbl, told[1] / MS, 30, 1));
+	cr_expect(epsilon_eq(dbl, told[4] / MS, 0, 0.5));
+	wall_free(wall);
+}
+
+Test(wall, what_waits_have_too_many_samples_of_others_have_at_that_time)
+{
+	two_run();
+	for (int round = 0; round < 40; round++)
+		spin_in_kernel(round < 20 ? 1 : 5, true);
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, told[1] / MS, 20, 1));
+	cr_expect(epsilon_eq(dbl, told[5] / MS, 20, 1));
+	wall_free(wall);
+}
+
 // It spins at first, and is blocked then for longer than others wait to be told. It has done so
 // before.
 Test(wall, who_spins_before_it_is_blocked_waits_for_the_holder_all_the_while)
