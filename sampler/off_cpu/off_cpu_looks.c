@@ -291,8 +291,15 @@ static bool missed_python(const struct off_cpu *o, struct thread *thread, enum p
 	return s->python.misses > 0 && s->python.misses < OFF_CPU_NO_PYTHON;
 }
 
+// What is known is a moment old. A thread that switches often may by now be in an interval of which
+// nothing is known, or no Python frames: another pass will look for this one too.
+static bool is_fresh(const struct off_cpu *o, const struct off_cpu_state *s, uint64_t now_ns)
+{
+	return now_ns - s->since_ns < o->options.probe_after_ns;
+}
+
 /* True if it is to stay in the queue. */
-static bool look(struct off_cpu *o, struct thread *thread)
+static bool look(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	const struct python_chain *chain;
@@ -305,7 +312,7 @@ static bool look(struct off_cpu *o, struct thread *thread)
 	if (off_cpu_is_explained(s)) {
 		if (chain)
 			off_cpu_keep_python(o, thread, chain, &view);
-		return again;
+		return again || is_fresh(o, s, now_ns);
 	}
 	// It may run again by now: what is known of this wait stays.
 	bool knows = s->seen == SEEN_BY_SAMPLE ||
@@ -321,11 +328,9 @@ static bool visit(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 
-	// What is known is a moment old. A thread that switches often may by now be in an interval
-	// without a sample: another pass will look, for this one too.
 	if (off_cpu_is_explained(s) && !off_cpu_wants_python(o, thread))
-		return now_ns - s->since_ns < o->options.probe_after_ns;
-	return look(o, thread);
+		return is_fresh(o, s, now_ns);
+	return look(o, thread, now_ns);
 }
 
 static void visit_queue(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns)

@@ -64,6 +64,37 @@ Test(off_cpu_python, short_waits_go_with_one_at_the_same_native_stack_that_a_loo
 	cr_expect(eq(u32, handed[0].samples, 0), "others of the look's stack");
 }
 
+// The records come a moment late: by those it sleeps still, for which it has been looked at.
+Test(off_cpu_python, a_wait_is_met_that_is_shorter_than_the_records_are_late)
+{
+	start_in_python(true);
+	sample(10 * MS, 0xb, IN_NANOSLEEP);
+	out(10 * MS + 1);
+	in_python.line = 5;
+	look(11 * MS, PROBE_STACK, METRIC_OFF_SLEEP, 0xb);
+	in_python.line = 7;
+	look(35 * MS / 2, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	in(16 * MS);
+	wait_in_python(17 * MS, 18 * MS, 0xa, 0);
+	finish(MS, 40 * MS);
+	cr_expect(eq(u32, next_look.looks, 2));
+	cr_expect(eq(u64, handed_to(PYTHON + 7), MS - 1));
+	cr_expect(eq(u64, handed_to(0xa), 0));
+}
+
+Test(off_cpu_python, a_long_wait_is_looked_at_once)
+{
+	start_in_python(true);
+	sample(10 * MS, 0xa, IN_FUTEX);
+	out(10 * MS + 1);
+	in_python.line = 7;
+	for (uint64_t t = 16; t < 200; t += 10)
+		look(t * MS, PROBE_STACK, METRIC_OFF_LOCK, 0xa);
+	cr_expect(eq(u32, next_look.looks, 1));
+	in(300 * MS);
+	finish(MS, 301 * MS);
+}
+
 Test(off_cpu_python, waits_do_not_wait_for_ever_for_a_look)
 {
 	start_in_python(true);
