@@ -13,15 +13,17 @@
 #define TAKEN_LOOKED 256 // of what a thread has had, the last
 // Edges.
 
-static struct edge_slot *edge_slot(struct wall *w, const struct wall_edge *key)
+static uint64_t hash_edge(const struct wall_edge *key)
 {
-	uint64_t hashed = hash_pair(
+	return hash_pair(
 		hash_pair(key->resource ^ (uint64_t)key->kind << 56 ^ (uint64_t)key->module << 40,
 	                  (uint64_t)key->waiter << 32 | key->waiter_node),
 		(uint64_t)key->holder << 8 | (uint64_t)key->cause);
-	uint32_t at;
+}
 
-	for (at = hash_start(&w->edge_index, hashed); w->edge_index.slots[at];
+static struct edge_slot *find_edge(const struct wall *w, const struct wall_edge *key)
+{
+	for (uint32_t at = hash_start(&w->edge_index, hash_edge(key)); w->edge_index.slots[at];
 	     at = hash_next(&w->edge_index, at)) {
 		struct edge_slot *slot = &w->edges[w->edge_index.slots[at] - 1];
 		const struct wall_edge *e = &slot->edge;
@@ -32,6 +34,17 @@ static struct edge_slot *edge_slot(struct wall *w, const struct wall_edge *key)
 		    e->cause == key->cause)
 			return slot;
 	}
+	return NULL;
+}
+
+static struct edge_slot *edge_slot(struct wall *w, const struct wall_edge *key)
+{
+	struct edge_slot *slot = find_edge(w, key);
+	uint64_t hashed = hash_edge(key);
+	uint32_t at;
+
+	if (slot)
+		return slot;
 	if (w->edge_count >= EDGES_MAX || !hash_make_room(&w->edge_index) ||
 	    !array_reserve(&w->edges, &w->edge_capacity, w->edge_count + 1))
 		return NULL;
@@ -348,13 +361,29 @@ static uint32_t usual_place(const struct history *h, enum metric cause)
 	return most && most->ns >= USUAL_SHARE * all ? most->node : 0;
 }
 
+// SLOT's waits are taken for ones like those that have a place: so is what is known of who was
+// waited for, if more was seen of that there. Waits that nobody has looked at are mostly ones of
+// which nobody has looked at the other thread either.
+static void take_places(const struct wall *w, struct edge_slot *slot)
+{
+	const struct edge_slot *like = slot->edge.waiter_node ? find_edge(w, &slot->edge) : NULL;
+
+	if (!like || like == slot || like->places_ns <= slot->places_ns)
+		return;
+	memcpy(slot->places, like->places, sizeof(slot->places));
+	slot->places_ns = like->places_ns;
+	slot->drawn = like->drawn;
+}
+
 void wall_place_edges(struct wall *w, const struct history *h)
 {
 	for (size_t i = 0; h->placeless && i < w->edge_count; i++) {
 		struct wall_edge *e = &w->edges[i].edge;
 		if (e->waiter == h->number && !e->waiter_node && e->kind != WALL_GIL &&
-		    e->kind != WALL_SPIN)
+		    e->kind != WALL_SPIN) {
 			e->waiter_node = usual_place(h, e->cause);
+			take_places(w, &w->edges[i]);
+		}
 	}
 }
 

@@ -657,6 +657,58 @@ Test(wall, waits_whose_stacks_were_not_taken_are_where_their_thread_mostly_waits
 	wall_free(wall);
 }
 
+// Waits of thread 1 for thread 2, which sleeps. Of every fifth no stack is known, of neither
+// thread, as nobody looked then; but of thread 2, for a moment, where it was right after that.
+Test(wall, waits_that_nobody_looked_at_are_for_whom_the_others_there_are)
+{
+	size_t edges;
+
+	two_run();
+	for (int round = 0; round < 50; round++) {
+		uint64_t begin = now;
+		bool looked = round % 5 != 0;
+		change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+		change(2, now, THREAD_RUNS, THREAD_BLOCKED);
+		now += 6 * MS;
+		for (uint32_t i = 1; i <= 2 && looked; i++)
+			wall_stack(wall, &(struct wall_stack){ .thread = i,
+			                                       .node = 5 + i,
+			                                       .metric = METRIC_OFF_LOCK,
+			                                       .time_ns = begin,
+			                                       .duration_ns = 6 * MS,
+			                                       .weight_ns = 6 * MS });
+		if (!looked)
+			wall_stack(wall, &(struct wall_stack){ .thread = 2,
+			                                       .node = 9,
+			                                       .metric = METRIC_ON_CPU,
+			                                       .time_ns = now,
+			                                       .weight_ns = MS / 10 });
+		wall_span(wall, &(struct span_event){ .thread = 2,
+		                                      .from_ns = begin,
+		                                      .to_ns = now,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = looked ? METRIC_OFF_LOCK
+		                                                      : METRIC_OFF_OTHER });
+		change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+		tell_wait_for_2(begin, now);
+		now += MS;
+		change(1, now - MS, THREAD_RUNS, THREAD_RUNS);
+	}
+	wall_finish(wall, now);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	uint64_t ns = 0;
+	for (size_t i = 0; i < edges; i++) {
+		if (e[i].waiter != 1)
+			continue;
+		ns += e[i].ns;
+		cr_expect(eq(u32, e[i].waiter_node, 6));
+		cr_expect(eq(u32, e[i].holder_node, 7));
+	}
+	cr_expect(eq(u64, ns, 300 * MS));
+	wall_free(wall);
+}
+
 // A child reports its first wait when that is over, which it spent in several parts.
 Test(wall, the_first_wait_of_a_process_is_reported_late)
 {
