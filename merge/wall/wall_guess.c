@@ -245,13 +245,27 @@ static uint32_t last_child(const struct children *children, uint64_t from_ns, ui
 	return 0;
 }
 
+// The first of CHILDREN after FROM_NS, up to TO_NS; 0: there is none.
+static uint32_t next_child(const struct children *children, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = 0; i < CHILDREN_KEPT; i++)
+		if (children->times_ns[i] > from_ns && children->times_ns[i] <= to_ns)
+			return children->threads[i];
+	return 0;
+}
+
 uint32_t wall_awaited_child(const struct wall *w, const struct history *h, uint64_t from_ns,
                             uint64_t to_ns)
 {
 	const struct process *p = wall_find_process(w, h->process);
-	uint32_t ended = p ? last_child(&p->ended, from_ns, to_ns) : 0;
+	const uint64_t late_ns = to_ns + ESTIMATE_NS;
+	uint32_t child = p ? last_child(&p->ended, from_ns, to_ns) : 0;
 
-	return ended || !p ? ended : last_child(&p->execed, from_ns, to_ns);
+	if (!p || child)
+		return child;
+	child = last_child(&p->execed, from_ns, to_ns);
+	child = child ? child : next_child(&p->ended, to_ns, late_ns);
+	return child ? child : next_child(&p->execed, to_ns, late_ns);
 }
 
 uint64_t wall_exec_ns(const struct wall *w, const struct history *h, uint32_t thread,
@@ -344,7 +358,7 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 	const struct history *best = NULL;
 
 	if (cause == METRIC_OFF_CHILD)
-		return wall_awaited_child(w, h, h->since_ns, UINT64_MAX);
+		return wall_awaited_child(w, h, h->since_ns, at_ns);
 	if (cause == METRIC_OFF_OTHER && is_like_known(h, at_ns))
 		cause = METRIC_OFF_LOCK;
 	if (cause != METRIC_OFF_LOCK && !peers)

@@ -318,7 +318,7 @@ static bool names_anybody(const struct history *h, const struct edge_times *time
 static bool is_child_known(const struct wall *w, const struct history *h, const struct raw *raw)
 {
 	return raw->cause == METRIC_OFF_CHILD && raw->guess &&
-	       wall_awaited_child(w, h, raw->from_ns, raw->to_ns + ESTIMATE_NS) == raw->guess;
+	       wall_awaited_child(w, h, raw->from_ns, raw->to_ns) == raw->guess;
 }
 
 // Up to when H waited for V, of which it is only known that it ended the wait RAW. Who has been
@@ -678,13 +678,12 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 	if (!force && times && !end && age < AGAIN_NS)
 		return false;
 	if (raw->cause == METRIC_OFF_CHILD && !raw->guess) {
-		const uint64_t last_ns = raw->to_ns + ESTIMATE_NS;
-		raw->guess = wall_awaited_child(w, h, raw->from_ns + 1, last_ns);
+		raw->guess = wall_awaited_child(w, h, raw->from_ns + 1, raw->to_ns);
 		if (!force && !raw->guess && age < MISSED_NS)
 			return false;
 		if (!raw->guess)
 			raw->guess = wall_awaited_child(
-				w, h, raw->from_ns - min_ns(SEEN_NS, raw->from_ns), last_ns);
+				w, h, raw->from_ns - min_ns(SEEN_NS, raw->from_ns), raw->to_ns);
 	}
 	if (!times && !raw->ran && is_killed(w, h, raw)) {
 		push_wait(w, h, raw->from_ns, raw->to_ns, (enum metric)raw->cause, true);

@@ -417,9 +417,9 @@ bool wall_may_wake(const struct history *v, const struct history *h,
 /* Who may have ended the wait of H that ends at AT_NS; 0: nobody. */
 uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, uint64_t at_ns);
 
-/* Which child the wait of H from FROM_NS to TO_NS was for, as far as is known by now: one that
-   ended then, or else one that ran another program, as a wait in vfork() ends so. 0: none is known.
- */
+/* Which child the wait of H from FROM_NS to TO_NS was for, as far as is known by now: the last one
+   that ended then, or else ran another program, as a wait in vfork() ends so; or else the first one
+   that did so right after, as times may be estimates. 0: none is known. */
 uint32_t wall_awaited_child(const struct wall *w, const struct history *h, uint64_t from_ns,
                             uint64_t to_ns);
 

@@ -519,6 +519,68 @@ Test(wall, long_run_is_kept_in_bins)
 	cr_expect(lt(dbl, worst, .5), "off by %.2f points", worst);
 }
 
+// Without records of switches a wait for a child is known once its thread has a sample again: by
+// then the next child may have ended, too.
+Test(wall, a_wait_for_a_child_that_is_known_late_is_not_for_the_next_one)
+{
+	const uint64_t start = NS_PER_SEC;
+	size_t edges;
+
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	wall_process(wall, 1, 0);
+	wall_thread(wall, 1, 1, 1, start);
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = start,
+	                                      .to_ns = start,
+	                                      .state = THREAD_READY,
+	                                      .next = THREAD_RUNS });
+	for (uint32_t child = 2; child <= 3; child++) {
+		uint64_t begin = start + (child - 2) * 12 * MS + 2 * MS;
+		wall_process(wall, child, 1);
+		wall_thread(wall, child, child, child, begin);
+		wall_span(wall, &(struct span_event){ .thread = child,
+		                                      .from_ns = begin,
+		                                      .to_ns = begin,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
+		for (uint64_t at = begin + MS; at < begin + 10 * MS; at += MS)
+			wall_stack(wall, &(struct wall_stack){ .thread = child,
+			                                       .node = child,
+			                                       .metric = METRIC_ON_CPU,
+			                                       .time_ns = at,
+			                                       .weight_ns = MS });
+		wall_thread_end(wall, child, begin + 10 * MS);
+	}
+	for (uint32_t child = 2; child <= 3; child++) {
+		uint64_t begin = start + (child - 2) * 12 * MS;
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = begin,
+		                                      .to_ns = begin + 2 * MS,
+		                                      .state = THREAD_RUNS,
+		                                      .next = THREAD_BLOCKED,
+		                                      .estimated = true });
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = begin + 2 * MS,
+		                                      .to_ns = begin + 12 * MS,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = METRIC_OFF_CHILD,
+		                                      .estimated = true });
+	}
+	wall_finish(wall, start + 30 * MS);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	cr_assert(eq(sz, edges, 2));
+	for (size_t i = 0; i < edges; i++) {
+		cr_expect(eq(u32, e[i].holder, (uint32_t)i + 2));
+		cr_expect(eq(u64, e[i].ns, 10 * MS));
+		cr_expect(eq(int, e[i].guessed, false));
+	}
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 10, 0.1));
+	cr_expect(epsilon_eq(dbl, told[3] / MS, 10, 0.1));
+	wall_free(wall);
+}
+
 // A build: its first thread waits for one short process after the other, for minutes.
 Test(wall, those_who_have_ended_long_ago_are_forgotten_and_have_their_time)
 {
