@@ -15,21 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS 60
+#include "work.h"
 
-// The function that it stands in works for MS.
-#define WORK(ms)                                                                                   \
-	do {                                                                                       \
-		struct timespec t;                                                                 \
-		double now, end = 0;                                                               \
-		do {                                                                               \
-			for (volatile int i = 0; i < 20000; i++)                                   \
-				;                                                                  \
-			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);                                \
-			now = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;                    \
-			end = end > 0 ? end : now + (ms);                                          \
-		} while (now < end);                                                               \
-	} while (0)
+#define ROUNDS 60
 
 static pthread_mutex_t journal = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t meeting;

@@ -3,20 +3,9 @@
 #include <omp.h>
 #include <time.h>
 
-#define ROUNDS 60
+#include "work.h"
 
-#define WORK(ms)                                                                                   \
-	do {                                                                                       \
-		struct timespec t;                                                                 \
-		double now, end = 0;                                                               \
-		do {                                                                               \
-			for (volatile int i = 0; i < 20000; i++)                                   \
-				;                                                                  \
-			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);                                \
-			now = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;                    \
-			end = end > 0 ? end : now + (ms);                                          \
-		} while (now < end);                                                               \
-	} while (0)
+#define ROUNDS 60
 
 __attribute__((noinline)) static void left(void)
 {

@@ -13,22 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "work.h"
+
 #define ROUNDS 60
 #define ITEMS  100
-
-// The function that it stands in works for MS of CPU time.
-#define WORK(ms)                                                                                   \
-	do {                                                                                       \
-		struct timespec t;                                                                 \
-		double now, end = 0;                                                               \
-		do {                                                                               \
-			for (volatile int i = 0; i < 20000; i++)                                   \
-				;                                                                  \
-			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);                                \
-			now = (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;                    \
-			end = end > 0 ? end : now + (ms);                                          \
-		} while (now < end);                                                               \
-	} while (0)
 
 // What all of them share; of processes, too.
 static struct shared {
