@@ -100,9 +100,11 @@ static struct source *open_agent(const struct source_request *request, struct er
 	struct source *source =
 		agent_source_open(&agent_source, request, request->agent_directory, err);
 	if (source && request->frequency_hz > source->facts.frequency_hz)
-		snprintf(source->facts.note, sizeof(source->facts.note),
-		         "CPU-time timers follow the kernel's tick: %u samples a second",
-		         source->facts.frequency_hz);
+		snprintf(
+			source->facts.note, sizeof(source->facts.note),
+			"CPU-time timers follow the kernel's tick: %u samples a second; loops in step "
+			"with it are sampled at one place, or not at all",
+			source->facts.frequency_hz);
 	return source;
 }
 
