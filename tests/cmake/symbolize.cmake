@@ -43,9 +43,9 @@ if(Python3_FOUND AND NOT FUZZ)
     ${CMAKE_CURRENT_SOURCE_DIR}/loops/run.py $<TARGET_FILE:loop_dump>
     ${CMAKE_CURRENT_SOURCE_DIR}/loops/kinds.c)
   set_tests_properties(loop_kinds PROPERTIES LABELS unit TIMEOUT 300 SKIP_RETURN_CODE 77)
-  set(oracle ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/oracle/symbol_oracle.py)
-  add_test(NAME symbol_oracle COMMAND ${oracle} $<TARGET_FILE:symbol_dump> --fast)
-  add_test(NAME elf_mutation COMMAND ${oracle} $<TARGET_FILE:elf_mutation> --fast --mutate)
-  set_tests_properties(symbol_oracle elf_mutation PROPERTIES
+  add_test(NAME symbol_oracle COMMAND ${Python3_EXECUTABLE}
+    ${CMAKE_CURRENT_SOURCE_DIR}/oracle/symbol_oracle.py $<TARGET_FILE:symbol_dump> --fast
+    --mutate $<TARGET_FILE:elf_mutation>)
+  set_tests_properties(symbol_oracle PROPERTIES
     FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer" TIMEOUT 900)
 endif()

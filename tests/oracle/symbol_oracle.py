@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Compares our symbolizer with addr2line and llvm-symbolizer.
 
-usage: symbol_oracle.py DUMP [--fast] [--addresses N] [--only NAME] [--keep DIR]
-       symbol_oracle.py MUTATION --mutate [--fast]
+usage: symbol_oracle.py DUMP [--fast] [--addresses N] [--only NAME] [--keep DIR] [--mutate MUTATION]
 
 Compiles programs in every variant of debug information and asks all three what the chain of
 functions, files and lines is at addresses spread over the code. An answer is right if it is
 that of addr2line or, since addr2line drops some inlines of clang and knows no split DWARF,
 that of llvm-symbolizer. Variants whose tools are missing are skipped, and said so.
 
-With --mutate it runs elf_mutation on the files instead.
+With --mutate it runs elf_mutation on the files, too.
 """
 import argparse
 import glob
@@ -480,18 +479,21 @@ def compare(our, references, names_only, show):
     return asked, right, by
 
 
+def mutate(mutation, variant, directory, program):
+    """What our symbolizer does with the files when they are damaged; raises an error if it fails."""
+    parts = [path for pattern in ("*.dwo", "*.dwp", "common.debug", ".debug/*", "debug/.build-id/*/*")
+             for path in glob.glob(os.path.join(directory, pattern))]
+    text = run(mutation, program, *parts,
+               env=dict(os.environ, DEBUG_DIRECTORIES=os.path.join(directory, "debug")))
+    print("".join(f"{variant.name:26} {line}\n" for line in text.splitlines())
+          .replace(directory + "/", ""), end="", flush=True)
+
+
 def check(variant, sources, options):
     directory = tempfile.mkdtemp(prefix="variant-", dir=options.keep)
     program, reference = build(variant, sources, directory)
     if options.mutate:
-        parts = [path for pattern in ("*.dwo", "*.dwp", "common.debug", ".debug/*",
-                                      "debug/.build-id/*/*")
-                 for path in glob.glob(os.path.join(directory, pattern))]
-        text = run(options.dump, program, *parts,
-                   env=dict(os.environ, DEBUG_DIRECTORIES=os.path.join(directory, "debug")))
-        print("".join(f"{variant.name:26} {line}\n" for line in text.splitlines())
-              .replace(directory + "/", ""), end="", flush=True)
-        return True, 1, 1
+        mutate(options.mutate, variant, directory, program)
     addresses = text_addresses(program, options.addresses)
     chains, status = ours(options.dump, program, addresses, os.path.join(directory, "debug"))
     tools = {"addr2line": addr2line, "llvm-symbolizer": llvm_symbolizer}
@@ -518,7 +520,7 @@ def main():
     parser.add_argument("--units", type=int, default=2)
     parser.add_argument("--functions", type=int, default=4)
     parser.add_argument("--only")
-    parser.add_argument("--mutate", action="store_true", help="damage the files instead")
+    parser.add_argument("--mutate", metavar="MUTATION", help="damage the files, too")
     parser.add_argument("--fast", action="store_true", help="small, and the main variants only")
     parser.add_argument("--keep")
     parser.add_argument("--show", type=int, default=3, help="print this many differences")
@@ -552,7 +554,7 @@ def main():
                       f"{(error.stdout or '')[-400:]}{error.stderr[-1600:]}")
                 one_good, n, r = False, 0, 0
             good, asked, right = good and one_good, asked + n, right + r
-    if asked and not options.mutate:
+    if asked:
         print(f"in all {right} of {asked} addresses, {100 * right / asked:.3f} %")
     return 0 if good and asked else 1
 
