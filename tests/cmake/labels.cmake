@@ -23,7 +23,7 @@ get_property(all_tests DIRECTORY PROPERTY TESTS)
 set(sanitized_not man nvcc_programs nvcc_programs_build)
 # sanitized_instead: what has only crashes to find, or finds the same in either build. tests/run
 # runs it of the sanitized build alone, where it has one.
-foreach(name symbol_oracle)
+foreach(name e2e_damaged symbol_oracle)
   if(name IN_LIST all_tests)
     set_property(TEST ${name} APPEND PROPERTY LABELS sanitized_instead)
   endif()
@@ -60,7 +60,7 @@ endforeach()
 # A machine that has not run them yet knows no better order: the longest first, so that none of them
 # is alone at the end.
 foreach(name agent_e2e e2e_asyncio_tasks e2e_attach e2e_attach_agent e2e_attach_hooks e2e_batch e2e_chrome
-        e2e_contention_quotas e2e_goroutines e2e_gpu e2e_manners e2e_namespaces e2e_waits e2e_waits_kinds
+        e2e_contention_quotas e2e_damaged e2e_goroutines e2e_gpu e2e_manners e2e_namespaces e2e_waits e2e_waits_kinds
         e2e_ops_providers e2e_package e2e_packages e2e_privileges e2e_real_programs e2e_seccomp e2e_transparency
         e2e_transparency_no_perf html_browser man nvcc_programs_build python_cfunctions
         python_cpython_agent python_cpython_kernel python_exact_timers python_exact_traps
