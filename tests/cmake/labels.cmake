@@ -19,11 +19,12 @@ set(quick_too
 
 get_property(all_tests DIRECTORY PROPERTY TESTS)
 # sanitized: what tests/run runs of a build with sanitizers.
-# Not what looks at nothing that is sanitized.
-set(sanitized_not man nvcc_programs nvcc_programs_build)
+# Not what looks at nothing that is sanitized: neither the GPU that stands in for a real one, nor the
+# agent, nor the programs that both are loaded into are.
+set(sanitized_not fake_cuda fake_gpu fake_names man nvcc_programs nvcc_programs_build trace_stepped)
 # sanitized_instead: what has only crashes to find, or finds the same in either build. tests/run
 # runs it of the sanitized build alone, where it has one.
-foreach(name e2e_damaged symbol_oracle)
+foreach(name e2e_damaged profile_memory symbol_oracle symbolizer_memory)
   if(name IN_LIST all_tests)
     set_property(TEST ${name} APPEND PROPERTY LABELS sanitized_instead)
   endif()
