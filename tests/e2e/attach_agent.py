@@ -201,23 +201,27 @@ class AttachAgent(Case):
 
     def test_bottleneck_may_be_killed_at_any_moment(self):
         # Killed between a stop and the next line of it, epoll_wait() and a recv() with a timeout fail, as
-        # they do at SIGSTOP.
-        for command, wanted in (([ATTACHED, "pnfwa"], "0 wrong\n"), ([LATE_TORCH], "0 callbacks\n")):
-            with self.subTest(command=command):
-                process = self.start(*command)
-                before = self.state_of(process.pid)
-                for _ in range(30):
-                    watcher = subprocess.Popen(
-                        [BOTTLENECK, "-q", "-o", self.path("killed.bneck"), "-p", str(process.pid), "--agent",
-                         "--duration", "0.05"], stderr=subprocess.DEVNULL, env=self.environment(), cwd=self.work)
-                    time.sleep(random.uniform(0, 0.25))
-                    watcher.kill()
-                    watcher.wait()
-                    self.assertIsNone(process.poll())
-                time.sleep(6)  # a call that was begun leads back
+        # they do at SIGSTOP. Both programs are computing meanwhile: they are watched at the same time.
+        programs = [(self.start(*command), wanted) for command, wanted in
+                    (([ATTACHED, "pnfwa"], "0 wrong\n"), ([LATE_TORCH], "0 callbacks\n"))]
+        before = [self.state_of(process.pid) for process, _ in programs]
+        for _ in range(30):
+            watchers = [subprocess.Popen(
+                [BOTTLENECK, "-q", "-o", self.path(f"killed{i}.bneck"), "-p", str(process.pid), "--agent",
+                 "--duration", "0.05"], stderr=subprocess.DEVNULL, env=self.environment(), cwd=self.work)
+                for i, (process, _) in enumerate(programs)]
+            begin = time.monotonic()
+            for after, watcher in sorted((random.uniform(0, 0.3), i) for i in range(len(watchers))):
+                time.sleep(max(0, begin + after - time.monotonic()))
+                watchers[watcher].kill()
+                watchers[watcher].wait()
+                self.assertIsNone(programs[watcher][0].poll())
+        time.sleep(6)  # a call that was begun leads back
+        for (process, wanted), state in zip(programs, before):
+            with self.subTest(command=process.args):
                 done = self.attach(process)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertEqual(self.state_of(process.pid), before)
+                self.assertEqual(self.state_of(process.pid), state)
                 self.end(process, (wanted, 0))
 
     def refused(self, process, *words, **options):
