@@ -22,6 +22,8 @@ if(SANITIZE)
   # It takes a third less to compile so, and runs hardly slower. What is fuzzed runs for long.
   if(NOT FUZZ)
     target_compile_options(flags INTERFACE -O1 -g1 -w) # warnings are those of -O2
+    # What UBSan knows of each place is data with addresses, megabytes that each process would relocate.
+    target_link_options(flags INTERFACE $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
   endif()
 endif()
 if(FUZZ)
