@@ -16,6 +16,7 @@ from harness import BOTTLENECK, NO_PERF, TIMEOUT, Case, main, need, python_for_n
 from terminal import Terminal
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
+import interpreters  # noqa: E402
 from jumps import ends_with_a_jump  # noqa: E402
 
 PY_BUSY = """import threading, time
@@ -124,7 +125,8 @@ while time.process_time() < end:
 """
 C_NAMES = ("{method 'sort' of 'list' objects}", "{method 'sub' of 're.Pattern' objects}",
            "{built-in method builtins.sorted}", "short")
-# Pythons of several versions, as pyenv keeps them; older ones are not known.
+# Pythons of several versions, as pyenv keeps them; older ones are not known. What does not depend on the
+# version, or has a unit test of each (python_remote), is seen in those alone that interpreters.py chooses.
 PYTHONS = sorted(path for path in glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
                  if int(path.split("/3.")[1].split(".")[0]) >= 8)
 
@@ -207,7 +209,7 @@ class Attach(Case):
             own = {name: int(row["self_on_cpu_ns"]) for name, row in rows.items()}
             whole = sum(own.values())
             return [own.get(name, 0) / whole for name in C_NAMES]
-        for python in PYTHONS or [sys.executable]:
+        for python in interpreters.find().values():
             with self.subTest(python=python):
                 # A second of CPU time, beside which what Python does to begin is little; on a busy machine that takes
                 # longer, and the process that is attached to is looked at for as long.
@@ -440,7 +442,7 @@ class Attach(Case):
         self.assert_clean_message(done, "root's", "as that user, or as root")
 
     def test_without_perf_events_python_is_seen_and_it_is_said(self):
-        for python in PYTHONS or [sys.executable]:
+        for python in interpreters.find().values():
             with self.subTest(python=python):
                 process = self.start(python, "-c", PY_BUSY)
                 before = self.state_of(process.pid)
