@@ -236,9 +236,9 @@ sys.exit(7)
                     rungs=("kernel", "user", "agent")):
         """Where there is no agent, the report says why, and does not ask for symbols. PLACE: where
         PREFIX shows self.directory."""
+        bare = self.bare(command)
         for rung in rungs:
             with self.subTest(rung=rung):
-                bare = self.bare(command)
                 report = self.path("report")
                 there = place or self.directory
                 done = self.bare([*prefix, binary, f"--rung={rung}", "-R",
