@@ -5,25 +5,35 @@ set(FAKE_SOURCES fake_buffers fake_call fake_clock fake_cupti fake_delivery fake
   fake_facts fake_functions fake_graph fake_kernel fake_lane fake_managed fake_memory fake_module
   fake_next_record fake_pc fake_registration fake_runtime fake_runtime_memory fake_runtime_stream
   fake_settings fake_subscriber fake_work record_kinds saved_buffers)
+list(REMOVE_ITEM FAKE_SOURCES fake_cupti) # which there are two of
 list(TRANSFORM FAKE_SOURCES PREPEND gpu/)
 list(TRANSFORM FAKE_SOURCES APPEND .c)
 list(APPEND FAKE_SOURCES ../base/array.c ../base/error.c ../base/hash.c)
 set(GPU_DIR ${CMAKE_CURRENT_BINARY_DIR}/gpu)
 
+# How all of it is compiled.
+function(fake_gpu_flags target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+  target_compile_options(${target} PRIVATE -std=gnu11 -Wall -Wextra -g -O2
+    $<$<BOOL:${WERROR}>:-Werror>)
+  set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET default)
+endfunction()
+
+add_library(fake_gpu_parts OBJECT ${FAKE_SOURCES})
+fake_gpu_flags(fake_gpu_parts)
+
 # fake_gpu(NAME MAP): GPU_DIR/NAME, for LD_LIBRARY_PATH. The links are one file, so that it is
 # mapped once.
 function(fake_gpu name map)
   set(dir ${GPU_DIR}/${name})
-  add_library(fake_gpu_${name} SHARED ${FAKE_SOURCES})
-  target_include_directories(fake_gpu_${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_compile_definitions(fake_gpu_${name} PRIVATE _GNU_SOURCE)
-  target_compile_options(fake_gpu_${name} PRIVATE -std=gnu11 -Wall -Wextra -g -O2
-    $<$<BOOL:${WERROR}>:-Werror>)
+  add_library(fake_gpu_${name} SHARED gpu/fake_cupti.c $<TARGET_OBJECTS:fake_gpu_parts>)
+  fake_gpu_flags(fake_gpu_${name})
   target_link_libraries(fake_gpu_${name} PRIVATE pthread dl)
   target_link_options(fake_gpu_${name} PRIVATE -Wl,-soname,libcudart.so.13 -Wl,-Bsymbolic
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/gpu/${map})
   set_target_properties(fake_gpu_${name} PROPERTIES OUTPUT_NAME cudart PREFIX lib SUFFIX .so.13
-    LIBRARY_OUTPUT_DIRECTORY ${dir} C_VISIBILITY_PRESET default
+    LIBRARY_OUTPUT_DIRECTORY ${dir}
     LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/${map})
   foreach(soname cuda.so.1 cupti.so.13)
     add_custom_command(TARGET fake_gpu_${name} POST_BUILD
