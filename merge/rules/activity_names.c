@@ -19,7 +19,8 @@ static const struct names table[] = {
 	{ ACTIVITY(MUTEX),
 	  "pthread_mutex_lock|pthread_mutex_timedlock|pthread_mutex_clocklock|lll_lock_wait*|"
 	  "pthread_rwlock_*lock|sem_wait*|new_sem_wait*|sem_timedwait|PyThread_acquire_lock*|"
-	  "GOMP_critical_*start|GOMP_atomic_start|omp_set_lock*|omp_set_nest_lock*|kmpc_critical*|"
+	  "GOMP_critical_*|GOMP_atomic_*|omp_set_lock*|omp_set_nest_lock*|omp_unset_lock*|"
+	  "omp_unset_nest_lock*|kmpc_critical*|kmpc_end_critical*|"
 	  "std::sys::*::mutex*|<std::sys::sync::mutex::*|std::sys::*::rwlock*|"
 	  "<std::sys::sync::rwlock::*|{method 'acquire' of '_thread.lock' objects}|"
 	  "{method 'acquire' of '_thread.RLock' objects}|"

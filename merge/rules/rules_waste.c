@@ -61,6 +61,20 @@ static const struct rule_callee ways_to_match[] = {
 	{ NULL, NULL },
 };
 
+#define CRITICAL_ADVICE                                                                            \
+	"Each thread enters the critical section in turn, once for each piece of work: let each "  \
+	"thread compute with its own copy, which OpenMP combines at the end of the loop "          \
+	"(reduction(+:sum), reduction(+:counts[:N])); use #pragma omp atomic for a single "        \
+	"variable; or do more for each entry."
+
+static const struct rule_callee ways_to_lock[] = {
+	{ "GOMP_critical", CRITICAL_ADVICE },
+	{ "GOMP_atomic", CRITICAL_ADVICE },
+	{ "kmpc_critical", CRITICAL_ADVICE },
+	{ "kmpc_end_critical", CRITICAL_ADVICE },
+	{ NULL, NULL },
+};
+
 // On CPUs, at one place.
 struct sql_time {
 	uint64_t all, next, seek;
@@ -541,6 +555,7 @@ const struct rule rules_waste[] = {
 	            "all; hand over several pieces at once, through a queue or channel that has "
 	            "room for them; take a lock once for many of them; "
 	            "start no more threads than there are CPUs.",
+	  .by_callee = ways_to_lock,
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(MUTEX) | ACTIVITY(CONDITION),
