@@ -472,6 +472,22 @@ static enum measured measure_poor(const struct evidence *e, const struct rule *r
 	                   cpus, working);
 }
 
+// How a build is asked to optimize.
+static enum measured measure_debug(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+	size_t length = finding->file ? strlen(finding->file) : 0;
+
+	if (measured == MEASURED && length > 3 && strcmp(finding->file + length - 3, ".rs") == 0)
+		finding_advise(
+			finding,
+			"Build with cargo build --release (rustc -O), with debug = true in "
+			"[profile.release], and profile that; opt-level = 1 in [profile.dev] "
+			"makes debug builds faster.");
+	return measured;
+}
+
 const struct rule rules_cpu[] = {
 	{ .id = "CPU-LOCK",
 	  .subject = RULES_CPU,
@@ -553,15 +569,17 @@ const struct rule rules_cpu[] = {
 	  .threshold = 20,
 	  .title = "code compiled without optimization",
 	  .formula =
-	          "CPU time in code that was compiled with -O0, as the debug information tells, as "
-	          "a share of the critical thread's time, or of all CPU time where that is more",
+	          "CPU time in code that was compiled with -O0, as the debug information says (GCC), "
+	          "or shows where variables are on the stack for all of their lives (Clang, "
+	          "rustc), as a share of the critical thread's time, or of all CPU time where that "
+	          "is more",
 	  .why = "Unoptimized code keeps variables in memory and inlines nothing: it takes 2 to "
 	         "10 times as long, and its hot spots may be others.",
 	  .advice = "Build with -O2 -g, and profile that.",
 	  .source = "our choice",
 	  .part = 0.9,
 	  .part_from = "optimized code takes a tenth of the time where it gains most",
-	  .measure = measure_doing,
+	  .measure = measure_debug,
 	  .doing = ACTIVITY(DEBUG),
 	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "CPU-POOR",

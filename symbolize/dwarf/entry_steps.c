@@ -128,6 +128,8 @@ static bool read_attribute(struct entry_steps *s, struct cursor *c, struct abbre
 	s->forms[s->form_count++] = (uint16_t)form;
 	if (name == DW_AT_sibling)
 		abbrev->sibling = (int32_t)abbrev->attribute_count;
+	if (name == DW_AT_location)
+		abbrev->location = (int32_t)abbrev->attribute_count;
 	abbrev->attribute_count++;
 	abbrev->has_code |= name == DW_AT_low_pc || name == DW_AT_ranges;
 	int bytes = form_bytes(s->unit, (unsigned int)form);
@@ -140,7 +142,9 @@ static bool read_attribute(struct entry_steps *s, struct cursor *c, struct abbre
 
 static bool read_abbrev(struct entry_steps *s, struct cursor *c, uint64_t code)
 {
-	struct abbrev abbrev = { .code = code, .sibling = -1, .tag = (uint16_t)cursor_uleb(c) };
+	struct abbrev abbrev = {
+		.code = code, .sibling = -1, .location = -1, .tag = (uint16_t)cursor_uleb(c)
+	};
 
 	abbrev.has_children = cursor_u8(c) != 0;
 	for (bool last = false; !last;)
@@ -250,6 +254,40 @@ void entry_steps_skip(const struct entry_steps *s, const struct abbrev *abbrev, 
 		cursor_skip(c, (uint64_t)abbrev->fixed_bytes);
 	else
 		skip_values(s, abbrev, abbrev->attribute_count, c);
+}
+
+static bool is_block(unsigned int form)
+{
+	return form == DW_FORM_exprloc || form == DW_FORM_block || form == DW_FORM_block1 ||
+	       form == DW_FORM_block2 || form == DW_FORM_block4;
+}
+
+// The bytes of a block of FORM at C, which steps over them.
+static struct bytes read_block(unsigned int form, struct cursor *c)
+{
+	uint64_t size = form == DW_FORM_block1   ? cursor_u8(c)
+	                : form == DW_FORM_block2 ? cursor_u16(c)
+	                : form == DW_FORM_block4 ? cursor_u32(c)
+	                                         : cursor_uleb(c);
+	const uint8_t *data = c->at;
+
+	cursor_skip(c, size);
+	return c->bad ? (struct bytes){ 0 } : (struct bytes){ data, size };
+}
+
+struct bytes entry_steps_location(const struct entry_steps *s, const struct abbrev *abbrev,
+                                  struct cursor *c)
+{
+	struct bytes expression = { 0 };
+
+	for (uint32_t i = 0; i < abbrev->attribute_count && !c->bad; i++) {
+		unsigned int form = abbrev->forms[i];
+		if ((int32_t)i == abbrev->location && is_block(form))
+			expression = read_block(form, c);
+		else
+			skip_value(s->unit, form, c);
+	}
+	return expression;
 }
 
 // Of an entry whose attributes have been skipped.

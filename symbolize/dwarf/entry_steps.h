@@ -19,6 +19,7 @@ struct abbrev {
 	uint32_t attribute_count;
 	int32_t fixed_bytes; /* size of all attributes; -1 if it varies */
 	int32_t sibling;     /* number of the DW_AT_sibling; -1: none */
+	int32_t location;    /* the same of the DW_AT_location */
 	uint16_t tag;
 	bool has_children;
 	bool has_code; /* a low_pc or ranges */
@@ -39,6 +40,11 @@ const struct abbrev *entry_steps_next(const struct entry_steps *s, struct cursor
 
 /* Steps over the attributes of an entry. */
 void entry_steps_skip(const struct entry_steps *s, const struct abbrev *abbrev, struct cursor *c);
+
+/* The same; the expression that is the entry's location, of no bytes where that is none, as a list
+   of several. */
+struct bytes entry_steps_location(const struct entry_steps *s, const struct abbrev *abbrev,
+                                  struct cursor *c);
 
 /* Steps over an entry's attributes and children, by its sibling attribute where it has one. */
 void entry_steps_skip_tree(const struct entry_steps *s, const struct abbrev *abbrev,

@@ -2,6 +2,7 @@
 #include "symbolize/dwarf/unit_values.h"
 
 #include "base/array.h"
+#include "symbolize/dwarf/optimization.h"
 
 #include <dwarf.h>
 #include <string.h>
@@ -175,22 +176,6 @@ struct function_name unit_function_name(struct unit *unit, const struct entry *e
 	return name;
 }
 
-// The last -O counts. GCC tells its options, and so -g, which this would not be here without, but
-// not what it does by itself: no -O is -O0. Clang tells them only on request, then with -O0.
-bool producer_is_unoptimized(const char *producer)
-{
-	bool told = false, optimized = false;
-
-	if (!producer || strncmp(producer, "GNU AS", 6) == 0)
-		return false;
-	bool gnu = strncmp(producer, "GNU ", 4) == 0 && strstr(producer, " -g");
-	for (const char *at = producer; (at = strstr(at, " -O")); at += 3) {
-		told = true;
-		optimized = at[3] != '0';
-	}
-	return told ? !optimized : gnu;
-}
-
 static bool root_number(struct unit *unit, unsigned int name, uint64_t *number)
 {
 	Dwarf_Attribute value;
@@ -227,7 +212,7 @@ static void take_root(struct unit *unit)
 		unit->low_pc = low_pc;
 	unit->has_lines = root_number(unit, DW_AT_stmt_list, &unit->line_offset);
 	root_number(unit, DW_AT_language, &unit->language);
-	unit->unoptimized = producer_is_unoptimized(root_text(unit, DW_AT_producer));
+	unit->unoptimized = optimization_is_off(unit, root_text(unit, DW_AT_producer));
 	unit->name = root_text(unit, DW_AT_name);
 	unit->comp_dir = root_text(unit, DW_AT_comp_dir);
 }

@@ -27,9 +27,6 @@ void unit_set_skeleton(struct unit *split, const struct unit *skeleton);
 /* Reads the root entry. False if the unit is damaged. */
 bool unit_prepare(struct unit *unit);
 
-/* Whether PRODUCER, a compiler's description of itself and its options, says -O0. */
-bool producer_is_unoptimized(const char *producer);
-
 /* The value as a number. False if it is not there, or none. */
 bool unit_number(const Dwarf_Attribute *value, uint64_t *number);
 

@@ -60,6 +60,22 @@ set_property(TEST e2e_libraries APPEND PROPERTY ENVIRONMENT "UNPACK=$<TARGET_FIL
 fault_program(debug_build debug_build.c -O0)
 fault_program(optimized_build debug_build.c)
 fault(debug_build debug_build.c fault_debug_build fault_optimized_build)
+# Clang does not say how it was asked to optimize.
+if(CLANG)
+  foreach(level 0 2)
+    set(program ${FAULTS_DIR}/clang_build_${level})
+    add_custom_command(OUTPUT ${program}
+      COMMAND ${CLANG} -g -O${level} -o ${program} ${CMAKE_CURRENT_SOURCE_DIR}/faults/debug_build.c
+        ${CMAKE_CURRENT_SOURCE_DIR}/faults/fault.c
+      DEPENDS faults/debug_build.c faults/fault.c faults/fault.h)
+    add_custom_target(clang_build_${level} ALL DEPENDS ${program})
+    add_executable(fault_clang_${level} IMPORTED)
+    set_target_properties(fault_clang_${level} PROPERTIES IMPORTED_LOCATION ${program})
+  endforeach()
+  fault(debug_build_clang debug_build.c fault_clang_0 fault_clang_2)
+else()
+  not_tested("unoptimized code of Clang's: clang is not here")
+endif()
 find_program(LOCALEDEF localedef)
 set(LOCALES ${FAULTS_DIR}/locales)
 if(LOCALEDEF AND EXISTS /usr/share/i18n/locales/en_US)

@@ -95,7 +95,6 @@ ONE_CLIENT = {
     "tracer/agent/python/await_trio.h": "trio's tasks, apart from those of other libraries",
     "symbolize/elf_module.h": "one file of the program with all that was separated from it",
     "symbolize/dwarf/dwp_index.h": "the index of packages, a parser of foreign bytes of its own",
-    "symbolize/dwarf/entry_steps.h": "steps over entries, which alone is measured against libdw",
     "symbolize/dwarf/split_dwarf.h": "which file has the rest of a unit, apart from resolving addresses",
     "sampler/unwind/cfi_program.h": "cfi_section.h hands it on",
     "sampler/unwind/cfi_search.h": "cfi_section.h hands it on",

@@ -3,6 +3,7 @@
 #include "symbolize/dwarf/dwarf_file.h"
 #include "symbolize/dwarf/dwarf_units.h"
 #include "symbolize/dwarf/inlines.h"
+#include "symbolize/dwarf/optimization.h"
 #include "symbolize/dwarf/unit_values.h"
 #include "tests/support/expect.h"
 
@@ -44,7 +45,9 @@ enum code {
 	CODE_FUNCTION = 2,
 	CODE_INLINED = 3,
 	CODE_LEAF = 4,
-	CODE_RANGED = 5
+	CODE_RANGED = 5,
+	CODE_VARIABLE = 6,
+	CODE_LISTED = 7
 };
 
 static void make_abbrevs(struct buffer *b)
@@ -414,4 +417,56 @@ Test(dwarf_file, compilers_say_whether_they_optimize)
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		cr_expect(eq(int, producer_is_unoptimized(table[i].producer), table[i].unoptimized),
 		          "%s", table[i].producer);
+}
+
+// Variables with expressions that begin with OPS, and as many again with LISTS.
+static bool unit_is_unoptimized(const uint8_t *ops, size_t count, bool lists, const char *producer)
+{
+	static const uint8_t fixed[] = { DW_AT_name, DW_FORM_string, DW_AT_location,
+		                         DW_FORM_exprloc };
+	static const uint8_t listed[] = { DW_AT_location, DW_FORM_sec_offset };
+	struct buffer info = { 0 }, abbrev = { 0 };
+
+	make_abbrevs(&abbrev);
+	abbrev.used--; // its end
+	put_abbrev(&abbrev, CODE_VARIABLE, DW_TAG_variable, false, fixed, sizeof(fixed));
+	put_abbrev(&abbrev, CODE_LISTED, DW_TAG_variable, false, listed, sizeof(listed));
+	put(&abbrev, 0, 1);
+	begin_unit(&info);
+	size_t sibling = put_function(&info, "f", 0x1000, 0x100);
+	for (size_t i = 0; i < count; i++) {
+		put(&info, CODE_VARIABLE, 1);
+		put_text(&info, "v");
+		put(&info, 2, 1);
+		put(&info, ops[i], 1);
+		put(&info, 0x70, 1);
+		if (lists)
+			put(&info, CODE_LISTED, 1);
+		if (lists)
+			put(&info, 0, 4);
+	}
+	put(&info, 0, 1);
+	set_u32(&info, sibling, info.used);
+	end_unit(&info);
+	cleanup(dwarf_file) struct dwarf_file *file = open_buffers(&info, &abbrev, NULL);
+	return optimization_is_off(dwarf_file_unit(file, 0), producer);
+}
+
+// LLVM's compilers do not say what they were asked for.
+Test(dwarf_file, variables_that_stay_on_the_stack_are_those_of_unoptimized_code)
+{
+	static const char clang[] = "Debian clang version 14.0.6";
+	static const uint8_t stack[] = { DW_OP_fbreg, DW_OP_fbreg, DW_OP_fbreg, DW_OP_breg4 };
+	static const uint8_t few[] = { DW_OP_fbreg, DW_OP_addr, DW_OP_fbreg };
+	static const uint8_t registers[] = { DW_OP_fbreg, DW_OP_fbreg, DW_OP_fbreg, DW_OP_breg5,
+		                             DW_OP_breg4 };
+
+	cr_expect(unit_is_unoptimized(stack, 4, false, clang));
+	cr_expect(unit_is_unoptimized(stack, 4, false, "clang LLVM (rustc version 1.70.0)"));
+	cr_expect(!unit_is_unoptimized(stack, 4, true, clang));
+	cr_expect(!unit_is_unoptimized(registers, 5, false, clang));
+	cr_expect(!unit_is_unoptimized(few, 3, false, clang));
+	cr_expect(!unit_is_unoptimized(stack, 4, false, "GNU C17 12.2.0 -g -O2"));
+	cr_expect(!unit_is_unoptimized(stack, 4, false, "clang version 14.0.6 -g -O1 a.c"));
+	cr_expect(!unit_is_unoptimized(stack, 4, false, NULL));
 }
