@@ -47,7 +47,9 @@ static const struct calls calls[] = {
 	  "If it runs once for each of many elements, look them up in a std::unordered_set or "
 	  "std::unordered_map, or sort once and use std::lower_bound()." },
 	{ "",
-	  "std::_Hashtable|std::__detail::_Map_base|std::unordered_map|std::unordered_set|"
+	  "std::_Hashtable|std::__detail::_Map_base|std::__detail::_Hashtable_base|"
+	  "std::__detail::_Hash_code_base|std::__detail::_Hash_node_base|"
+	  "std::__detail::_Mod_range_hashing|std::unordered_map|std::unordered_set|"
 	  "std::_Hash_bytes",
 	  "Look each key up once and keep the iterator or reference; if chains are long "
 	  "(bucket_size()), use a hash function that spreads the keys and reserve(); a table with "
@@ -63,6 +65,10 @@ static const struct calls calls[] = {
 	  "dynamic_cast compares names of types along the hierarchy: use a virtual function, a kind "
 	  "that the base class stores (and then static_cast), or std::variant with std::visit(); "
 	  "final classes make it cheaper." },
+	{ "genfromtxt|savetxt", "",
+	  "It is written in Python and takes microseconds for each number: read by numpy.loadtxt() "
+	  "(1.23 and later, in C) or pandas.read_csv(), and keep what is read again in binary form "
+	  "(numpy.save(), numpy.load())." },
 	{ "vectorize", "",
 	  "numpy.vectorize() calls a Python function for each element: write it with array "
 	  "operations (numpy.where(), numpy.select()), or compile it (Numba's @vectorize)." },
