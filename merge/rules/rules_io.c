@@ -443,6 +443,14 @@ static enum measured measure_sleep(const struct evidence *e, const struct rule *
 	                   evidence_queue(e), place);
 }
 
+static const struct rule_callee ways_to_close[] = {
+	{ "close",
+	  "Keep files open instead of opening and closing them each time. Where all "
+	  "descriptors are closed before exec(), call close_range(3, ~0U, 0) once, or open "
+	  "them with O_CLOEXEC." },
+	{ NULL, NULL },
+};
+
 static const struct rule_callee ways_to_receive[] = {
 	{ "recv", "Receive all that has arrived into a large buffer (64 KB) and take the messages "
 	          "out of it, instead of a few bytes a call. Where messages are small because they "
@@ -549,6 +557,7 @@ const struct rule rules_io[] = {
 	  .why = "Each of these calls walks the path through the file system, and what it changes "
 	         "there takes longer than small files take to read or write.",
 	  .advice = "Keep files open, list a directory once, and cache the result.",
+	  .by_callee = ways_to_close,
 	  .source = "our choice",
 	  .measure = measure_open,
 	  .inside = true,

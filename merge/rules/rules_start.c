@@ -104,11 +104,18 @@ static uint64_t waited_for_children(const struct evidence *e, const struct rule 
 }
 
 // What the kernel does to start and end programs, and what the dynamic linker, or Python's imports,
-// do first; of what was too short to be seen nothing else is known.
+// do first; of what was too short to be seen nothing else is known. What code of the user's own
+// asks of the kernel, as a child that closes all descriptors before exec(), is its work.
 static bool is_start(const struct activity_time *time)
 {
-	return time->doing & (ACTIVITY(KERNEL) | ACTIVITY(LINK) | ACTIVITY(SPAWN) |
-	                      ACTIVITY(IMPORT) | ACTIVITY(UNSEEN));
+	const activity_set asked = ACTIVITY(OPEN) | ACTIVITY(READ) | ACTIVITY(WRITE) |
+	                           ACTIVITY(SOCKET) | ACTIVITY(CONNECT) | ACTIVITY(SYNC);
+	const activity_set started =
+		ACTIVITY(LINK) | ACTIVITY(SPAWN) | ACTIVITY(IMPORT) | ACTIVITY(UNSEEN);
+
+	return time->doing & started ||
+	       (time->doing & ACTIVITY(KERNEL) &&
+	        (time->place == ACTIVITY_NO_PLACE || !(time->doing & asked)));
 }
 
 // What the run waited for while children slept or waited for others outside of it: not for their

@@ -607,6 +607,7 @@ Test(finding_ops, processes_that_work_are_waited_for_with_reason)
 		bool fires;
 	} table[] = { { 18, "merge b.c:9", false },
 		      { 18, "main b.c:3 > do_syscall_64@kernel", true },
+		      { 18, "main b.c:3 > close@libc > do_syscall_64@kernel", false },
 		      { 18, "_dl_start@ld", true },
 		      { 2, "merge b.c:9", true },
 		      { 0, "merge b.c:9", true } };
