@@ -49,6 +49,10 @@ static const struct rule_callee ways_to_copy[] = {
 	{ "std::operator+",
 	  "a + b makes a new string, and s = s + x copies all of s each time: append "
 	  "in place (s += x, append()), after a reserve() of the final size." },
+	{ "::reserve",
+	  "reserve() allocates exactly as much as it is asked for: called for a little more each "
+	  "time, it copies all elements each time. Call it once with the final size, or not at all: "
+	  "push_back() and insert() grow by a factor." },
 	{ NULL, NULL },
 };
 

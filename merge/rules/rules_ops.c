@@ -512,6 +512,13 @@ static enum measured measure_shapes(const struct evidence *e, const struct rule 
 	                   most->name, finding->value, place);
 }
 
+static const struct rule_callee ways_to_decompose[] = {
+	{ "svd", "Ask for no more than is used: full_matrices=False, compute_uv=False, or a few "
+	         "components alone (scipy.sparse.linalg.svds(), a randomized SVD). If 7 digits are "
+	         "enough, use float32." },
+	{ NULL, NULL },
+};
+
 const struct rule rules_ops[] = {
 	{ .id = "OP-LOADER",
 	  .subject = RULES_OPS,
@@ -576,6 +583,7 @@ const struct rule rules_ops[] = {
 	  .why = "Single precision takes half the time and half the memory.",
 	  .advice = "If 7 digits are enough, use float32: NumPy's dtype=, the s... functions of "
 	            "BLAS.",
+	  .by_callee = ways_to_decompose,
 	  .source = "our choice",
 	  .within = { "PY-INTERP" },
 	  .part = 0.5,
