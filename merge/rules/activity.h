@@ -102,6 +102,7 @@ enum activity {
 	ACTIVITY_SERIALIZE, /* Python's json, pickle and their like: objects to bytes, and back */
 	ACTIVITY_INSPECT,   /* Python's inspect, traceback, linecache: looks at code itself */
 	ACTIVITY_EXACT,     /* Python's fractions, statistics: numbers that are no machine's */
+	ACTIVITY_DIGITS,    /* Python computes with whole numbers of many digits */
 	ACTIVITY_COMPRESS,  /* compresses data */
 	ACTIVITY_INVERT,    /* inverts a matrix */
 	ACTIVITY_FROM_LIST, /* PyTorch makes a tensor, element by element where it is a list */
@@ -109,6 +110,7 @@ enum activity {
 	ACTIVITY_ELEMENT,   /* NumPy takes something out of an array, or puts it in */
 	ACTIVITY_PREPARE,   /* NumPy prepares a call: looks at its arguments, makes the result */
 	ACTIVITY_CAST,      /* NumPy converts an array to another type */
+	ACTIVITY_NO_BLAS,   /* NumPy multiplies matrices without BLAS */
 	ACTIVITY_OBJECTS,   /* NumPy works on arrays whose elements are Python objects */
 	ACTIVITY_JOINED,    /* an op that makes one tensor of several */
 	ACTIVITY_GC,        /* Python's garbage collection */

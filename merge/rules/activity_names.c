@@ -240,6 +240,10 @@ static const struct names table[] = {
 	  "{method 'dump' of '_pickle.*|{method 'load' of '_pickle.*" },
 	{ ACTIVITY(INSPECT), "inspect.py:*|linecache.py:*|traceback.py:*" },
 	{ ACTIVITY(EXACT), "fractions.py:*|statistics.py:*|_pydecimal.py:*" },
+	// What is called for numbers of more than one of its digits.
+	{ ACTIVITY(DIGITS),
+	  "k_mul|k_lopsided_mul|x_mul|x_divrem|long_to_decimal_string_internal*|"
+	  "long_from_string_base|long_from_non_binary_base*|int_pow|_gcd_lehmer" },
 	{ ACTIVITY(COMPRESS),
 	  "deflate|compress2|deflate_stored|deflate_fast|deflate_slow|deflate_medium|longest_match|"
 	  "BZ2_bzCompress|BZ2_compressBlock|ZSTD_compress*|lzma_stream_buffer_encode|"
@@ -269,6 +273,12 @@ static const struct names table[] = {
 	{ ACTIVITY(CAST),
 	  "{method 'astype' of 'numpy.ndarray' objects}|array_astype|aligned_contig_cast_*|"
 	  "aligned_cast_*|contig_cast_*|cast_*_to_*" },
+	{ ACTIVITY(NO_BLAS),
+	  "BOOL_matmul*|BOOL_dot|BYTE_matmul*|BYTE_dot|UBYTE_matmul*|UBYTE_dot|"
+	  "SHORT_matmul*|SHORT_dot|USHORT_matmul*|USHORT_dot|INT_matmul*|INT_dot|"
+	  "UINT_matmul*|UINT_dot|LONG_matmul*|LONG_dot|ULONG_matmul*|ULONG_dot|"
+	  "LONGLONG_matmul*|LONGLONG_dot|ULONGLONG_matmul*|ULONGLONG_dot|HALF_matmul*|"
+	  "HALF_dot|LONGDOUBLE_matmul*|LONGDOUBLE_dot|*_matmul_inner_noblas" },
 	{ ACTIVITY(OBJECTS),
 	  "clear_object_strided_loop|OBJECT_*|PyUFunc_O_O*|PyUFunc_OO_O*|PyUFunc_On_Om|"
 	  "aligned_strided_to_strided_object*|strided_to_strided_object*|any_to_object*|"

@@ -251,6 +251,13 @@ static bool of_array(const char *callee)
 	                  strstr(callee, "torch") || strstr(callee, "aten::"));
 }
 
+static bool is_python(const char *file)
+{
+	size_t length = file ? strlen(file) : 0;
+
+	return length > 3 && strcmp(file + length - 3, ".py") == 0;
+}
+
 // Advice that the rule's own does not cover.
 static void advise(const struct loop_fact *fact, struct finding *finding)
 {
@@ -271,13 +278,16 @@ static void advise(const struct loop_fact *fact, struct finding *finding)
 		               "Use 32-bit operands where they are enough (64-bit division takes "
 		               "several times as long on many CPUs), or replace the division by "
 		               "subtraction, shifts or a table.");
-	if (fact->kind == LOOP_STRIDE && of_array(finding->rows[0].callee))
+	if (fact->kind == LOOP_STRIDE &&
+	    (of_array(finding->rows[0].callee) || is_python(finding->file)))
 		finding_advise(
 			finding,
 			"The array is not contiguous along the axis that is walked: reduce it "
 			"by one call with axis=0 instead of column by column, keep it the "
 			"other way round (the axis that is walked last; order=\"F\"), or copy "
-			"it once: numpy.ascontiguousarray(a.T), tensor.contiguous().");
+			"it once: numpy.ascontiguousarray(a.T), tensor.contiguous(). Products of "
+			"matrices of whole numbers (a @ b, dot()) walk so, too: multiply them as "
+			"floating-point numbers (astype(float)), which BLAS does.");
 	if (fact->kind == LOOP_SUBNORMAL && of_array(finding->rows[0].callee))
 		finding_advise(
 			finding,

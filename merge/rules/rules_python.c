@@ -438,6 +438,15 @@ static enum measured measure_gil(const struct evidence *e, const struct rule *ru
 		place, holder ? " holds it" : "");
 }
 
+// numpy.vectorize() keeps what the function takes and returns in arrays of objects, whatever its
+// arguments are.
+static bool is_vectorized(const struct evidence *e, const struct activity_time *time)
+{
+	const char *callee = profile_string(e->profile, time->callee);
+
+	return callee && strncmp(callee, "vectorize", strlen("vectorize")) == 0;
+}
+
 struct line_time {
 	uint64_t all, interpreter, elements, objects, preparing;
 	uint64_t statements, stepping; // sqlite3's execute(), and of that what SQLite does
@@ -458,7 +467,8 @@ static struct line_time *time_of_lines(const struct evidence *e)
 		line->all += ns;
 		line->interpreter += time->doing & ACTIVITY(PYTHON) ? ns : 0;
 		line->elements += time->doing & ACTIVITY(ELEMENT) ? ns : 0;
-		line->objects += time->doing & ACTIVITY(OBJECTS) ? ns : 0;
+		line->objects +=
+			time->doing & ACTIVITY(OBJECTS) && !is_vectorized(e, time) ? ns : 0;
 		line->statements += time->doing & ACTIVITY(EXECUTE) ? ns : 0;
 		line->stepping +=
 			time->doing & ACTIVITY(EXECUTE) && time->doing & ACTIVITY(SQL) ? ns : 0;
@@ -709,11 +719,35 @@ static bool add_waiting_place(const struct evidence *e, struct finding *finding)
 	return true;
 }
 
+// json has an encoder in C, and one in Python for what that cannot do.
+static bool is_encoded_in_python(const struct evidence *e)
+{
+	uint64_t encoder = 0, all = 0;
+
+	for (size_t i = 0; i < e->functions->count; i++) {
+		const struct row *row = &e->functions->rows[i];
+		activity_set doing = row->name ? activity_of(row->name, row->file) : 0;
+		if (!(doing & ACTIVITY(SERIALIZE)))
+			continue;
+		all += row->self;
+		encoder += strstr(row->name, "_iterencode") ? row->self : 0;
+	}
+	return 2 * encoder > all;
+}
+
 static enum measured measure_serialize(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
 	enum measured measured = measure_python(e, rule, finding);
 	char fact[sizeof(finding->fact)], place[200];
+
+	if (measured == MEASURED && is_encoded_in_python(e))
+		finding_advise(
+			finding,
+			"json's encoder in C is not used: indent=, a cls= with an iterencode() of "
+			"its own, and json.dump() take the one in Python. Call json.dumps() without "
+			"indent= and write its result, or use orjson, which has indents, too; and "
+			"write only what is new.");
 
 	if (measured != MEASURED || finding->row_count || !add_waiting_place(e, finding))
 		return measured;
@@ -1048,6 +1082,53 @@ const struct rule rules_python[] = {
 	  .measure = measure_python,
 	  .doing = ACTIVITY(EXACT),
 	  .not_doing = ACTIVITY(IMPORT),
+	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "PY-DIGITS",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "MEM-CHURN", "MEM-COPY" },
+	  .title = "whole numbers of many digits",
+	  .formula =
+	          "CPU time in the interpreter's functions that multiply and divide whole numbers "
+	          "of more than 30 bits and make decimal text of them, as a share of the critical "
+	          "thread's time, or of all CPU time where that is more; only where the "
+	          "interpreter's own symbols are found",
+	  .why = "The time of a multiplication or division grows faster than the number of digits "
+	         "(n^1.6 to n^2), and a power has as many digits as its exponent asks for.",
+	  .advice = "Take remainders early: pow(a, b, m) instead of a ** b % m, and (a * b) % m at "
+	            "each step. Where the digits are needed use gmpy2; where 15 are enough, floats "
+	            "or logarithms (math.log(), math.lgamma()).",
+	  .source = "our choice",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(DIGITS),
+	  .not_doing = ACTIVITY(IMPORT),
+	  .metrics = 1u << METRIC_ON_CPU },
+	{ .id = "PY-MATMUL",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "CPU-STRIDE" },
+	  .title = "matrix products without BLAS",
+	  .formula =
+	          "CPU time in NumPy's own loops for products of matrices and vectors, as those "
+	          "of whole numbers, as a share of the critical thread's time, or of all CPU time "
+	          "where that is more; only where NumPy's symbols are found, as in its wheels",
+	  .why = "BLAS knows floating-point numbers alone: NumPy multiplies others element by "
+	         "element, without blocks and vectors, 20 to 100 times as slowly.",
+	  .advice =
+	          "Multiply as floating-point numbers: a.astype(np.float64) @ b.astype(np.float64), "
+	          "which is exact for whole numbers as long as the sums stay below 2^53 (float32: "
+	          "2^24); for matrices of mostly zeros use scipy.sparse.",
+	  .source = "our choice",
+	  .part = 0.8,
+	  .part_from = "our choice: BLAS takes a twentieth of the time and less, converting a part "
+	               "of that",
+	  .measure = measure_python,
+	  .doing = ACTIVITY(NO_BLAS),
+	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(OBJECTS),
 	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "PY-TRACE",
 	  .subject = RULES_PYTHON,

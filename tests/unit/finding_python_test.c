@@ -55,6 +55,10 @@ Test(finding_python, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "PY-EXACT", METRIC_ON_CPU,
 		  "{<module> train.py:3} > {spread train.py:17} > {_add " LIB "fractions.py:463}",
 		  17 },
+		{ "PY-DIGITS", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {power train.py:20} > k_mul@libc > x_mul@libc", 20 },
+		{ "PY-MATMUL", METRIC_ON_CPU,
+		  "{<module> train.py:3} > {paths train.py:21} > LONG_matmul@libc", 21 },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
@@ -86,10 +90,11 @@ Test(finding_python, imports)
 
 Test(finding_python, without_python_they_are_not_asked)
 {
-	static const char *const ids[] = { "PY-INTERP",  "PY-GIL",   "PY-GC",      "PY-IMPORT",
-		                           "PY-LOG",     "PY-DATE",  "PY-TRACE",   "PY-SERIALIZE",
-		                           "PY-INSPECT", "PY-EXACT", "PY-ELEMENT", "PY-OBJECTS",
-		                           "PY-CAST",    "PY-ASYNC", "PY-SHORT",   "PY-QUERIES" };
+	static const char *const ids[] = { "PY-DIGITS",  "PY-MATMUL",    "PY-INTERP",  "PY-GIL",
+		                           "PY-GC",      "PY-IMPORT",    "PY-LOG",     "PY-DATE",
+		                           "PY-TRACE",   "PY-SERIALIZE", "PY-INSPECT", "PY-EXACT",
+		                           "PY-ELEMENT", "PY-OBJECTS",   "PY-CAST",    "PY-ASYNC",
+		                           "PY-SHORT",   "PY-QUERIES" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -250,6 +255,44 @@ Test(finding_python, arrays_of_objects)
 		const struct finding *finding = finding_of(findings, "PY-OBJECTS");
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
 		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 800 * MS));
+	}
+}
+
+// numpy.vectorize() makes arrays of objects of whatever it gets.
+Test(finding_python, arrays_of_objects_that_vectorize_makes_are_not_the_users)
+{
+	add(&f, 1, METRIC_ON_CPU, 300,
+	    "{bill train.py:8} > {vectorize.__call__ " LIB "numpy/lib/base.py:25} > "
+	    "PyUFunc_On_Om@libc > clear_object_strided_loop@libc");
+	add(&f, 1, METRIC_ON_CPU, 500,
+	    "{bill train.py:8} > {vectorize.__call__ " LIB "numpy/lib/base.py:25} > "
+	    "PyUFunc_On_Om@libc > {price train.py:4}");
+	add(&f, 1, METRIC_ON_CPU, 200, "{smooth train.py:9} > fft@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect(finding_of(findings, "PY-OBJECTS") == NULL);
+}
+
+// indent= takes the encoder that is written in Python.
+Test(finding_python, json_that_is_encoded_in_python)
+{
+	static const char *const encoders[] = { "_iterencode_dict", "encode" };
+
+	for (int i = 0; i < 2; i++) {
+		char stack[300];
+		end();
+		begin();
+		snprintf(stack, sizeof(stack),
+		         "{store train.py:8} > {dumps " LIB "json/__init__.py:238} > {%s " LIB
+		         "json/encoder.py:405}",
+		         encoders[i]);
+		add(&f, 1, METRIC_ON_CPU, 800, stack);
+		add(&f, 1, METRIC_ON_CPU, 200, "{smooth train.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-SERIALIZE");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->advice, "indent=") != NULL, !i, "%s", finding->advice);
 	}
 }
 
