@@ -111,6 +111,7 @@ enum activity {
 	ACTIVITY_PREPARE,   /* NumPy prepares a call: looks at its arguments, makes the result */
 	ACTIVITY_CAST,      /* NumPy converts an array to another type */
 	ACTIVITY_NO_BLAS,   /* NumPy multiplies matrices without BLAS */
+	ACTIVITY_HALF,      /* NumPy computes with numbers of 16 bits, each by way of 32 */
 	ACTIVITY_OBJECTS,   /* NumPy works on arrays whose elements are Python objects */
 	ACTIVITY_JOINED,    /* an op that makes one tensor of several */
 	ACTIVITY_GC,        /* Python's garbage collection */

@@ -273,6 +273,8 @@ static const struct names table[] = {
 	{ ACTIVITY(CAST),
 	  "{method 'astype' of 'numpy.ndarray' objects}|array_astype|aligned_contig_cast_*|"
 	  "aligned_cast_*|contig_cast_*|cast_*_to_*" },
+	{ ACTIVITY(HALF), "HALF_*|npy_half_to_*|npy_*_to_half|npy_halfbits_to_*|npy_*_to_halfbits|"
+	                  "npy_floatbits_to_halfbits|npy_doublebits_to_halfbits" },
 	{ ACTIVITY(NO_BLAS),
 	  "BOOL_matmul*|BOOL_dot|BYTE_matmul*|BYTE_dot|UBYTE_matmul*|UBYTE_dot|"
 	  "SHORT_matmul*|SHORT_dot|USHORT_matmul*|USHORT_dot|INT_matmul*|INT_dot|"

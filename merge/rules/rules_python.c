@@ -2,6 +2,7 @@
 // Rules on Python.
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/known_calls.h"
 #include "base/op.h"
 #include "base/share.h"
 #include "merge/profile/profile_parts.h"
@@ -27,6 +28,8 @@
 #define STACKS_SHARE     0.40 /* of the time in logging, for stacks: so much is why it is slow */
 #define WAITED_SHARE     0.5  /* of what serialization takes, in which who asked for it waits */
 #define GC_OP            "garbage collection"
+#define HALF_SHARE       0.1 /* of a line's time, in functions for numbers of 16 bits */
+#define CALLED_SHARE     0.4 /* of the interpreter's time, at one line */
 #define LINES_MAX        256 /* of one coroutine */
 
 static bool has_python(const struct evidence *e)
@@ -448,7 +451,7 @@ static bool is_vectorized(const struct evidence *e, const struct activity_time *
 }
 
 struct line_time {
-	uint64_t all, interpreter, elements, objects, preparing;
+	uint64_t all, interpreter, elements, objects, halves, preparing;
 	uint64_t statements, stepping; // sqlite3's execute(), and of that what SQLite does
 };
 
@@ -469,6 +472,7 @@ static struct line_time *time_of_lines(const struct evidence *e)
 		line->elements += time->doing & ACTIVITY(ELEMENT) ? ns : 0;
 		line->objects +=
 			time->doing & ACTIVITY(OBJECTS) && !is_vectorized(e, time) ? ns : 0;
+		line->halves += time->doing & ACTIVITY(HALF) ? ns : 0;
 		line->statements += time->doing & ACTIVITY(EXECUTE) ? ns : 0;
 		line->stepping +=
 			time->doing & ACTIVITY(EXECUTE) && time->doing & ACTIVITY(SQL) ? ns : 0;
@@ -569,6 +573,17 @@ static enum measured measure_elements(const struct evidence *e, const struct rul
 static bool has_objects(const struct line_time *line)
 {
 	return (double)line->objects > OBJECTS_SHARE * (double)line->all;
+}
+
+static bool has_halves(const struct line_time *line)
+{
+	return (double)line->halves > HALF_SHARE * (double)line->all;
+}
+
+static enum measured measure_halves(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	return measure_lines(e, rule, has_halves, finding);
 }
 
 static enum measured measure_objects(const struct evidence *e, const struct rule *rule,
@@ -757,6 +772,55 @@ static enum measured measure_serialize(const struct evidence *e, const struct ru
 	                   finding->rows[0].callee);
 }
 
+// A debugging aid of PyTorch's keeps the stack of each op of the forward pass.
+static bool looks_for_anomalies(const struct evidence *e)
+{
+	for (size_t i = 0; i < e->functions->count; i++)
+		if (strstr(e->functions->rows[i].name, "PyAnomalyMetadata"))
+			return true;
+	return false;
+}
+
+static enum measured measure_inspect(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	enum measured measured = measure_python(e, rule, finding);
+
+	if (measured == MEASURED && looks_for_anomalies(e))
+		finding_advise(
+			finding,
+			"torch.autograd.set_detect_anomaly() formats a stack for each op of the "
+			"forward pass and looks for NaN in the backward pass: switch it on only "
+			"to find a bug.");
+	return measured;
+}
+
+// Where one function of a library, written in Python, is called again and again, what it returns
+// may be kept.
+static enum measured measure_interpreter(const struct evidence *e, const struct rule *rule,
+                                         struct finding *finding)
+{
+	enum measured measured = measure_python(e, rule, finding);
+	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+	const char *known = callee ? known_advice_of_call(callee) : NULL;
+
+	if (measured != MEASURED || !callee || finding->rows[0].share < CALLED_SHARE)
+		return measured;
+	for (const struct rule_callee *c = rule->by_callee; c->callee; c++)
+		if (strstr(callee, c->callee))
+			return measured;
+	if (known)
+		finding_advise(finding, "%s", known);
+	else if (*callee != '{' && *callee != '<')
+		finding_advise(
+			finding,
+			"Most is what %.80s does, which is written in Python: call it less often "
+			"(keep its results in a dict or by functools.lru_cache, move it out of "
+			"loops), or use a function in C, or one call for a whole array.",
+			callee);
+	return measured;
+}
+
 static const struct rule_callee ways_to_inspect[] = {
 	{ "_exc", "Do not format a traceback for each error: log str(e), count errors, or format "
 	          "only the first few." },
@@ -783,7 +847,7 @@ const struct rule rules_python[] = {
 	            "such as sum() and str.join(), or compile the loop (Numba, Cython).",
 	  .by_callee = rows_of_frames,
 	  .source = "our choice",
-	  .measure = measure_python,
+	  .measure = measure_interpreter,
 	  .doing = ACTIVITY(PYTHON),
 	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(THROW) | ACTIVITY(REGEX) | ACTIVITY(DEEPCOPY) |
 	               ACTIVITY(LOGGING) | ACTIVITY(DATE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
@@ -865,6 +929,26 @@ const struct rule rules_python[] = {
 	            "dtype=float (None becomes nan), astype(), or a masked array.",
 	  .source = "our choice",
 	  .measure = measure_objects },
+	{ .id = "PY-HALF",
+	  .subject = RULES_PYTHON,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "PY-INTERP", "PY-CAST", "MEM-FAULT", "CPU-SYS" },
+	  .title = "NumPy arrays of float16",
+	  .formula =
+	          "CPU time of lines that spend 10 % of theirs in NumPy's functions for float16, as "
+	          "a share of the critical thread's time; only where NumPy's symbols are found, as in "
+	          "its wheels",
+	  .why = "CPUs do not compute with float16: NumPy converts each element to float32 and back, "
+	         "one by one, 5 to 20 times as slow as float32.",
+	  .advice = "Compute in float32 and keep float16 for what is stored: "
+	            "a.astype(np.float32) once, before the operations.",
+	  .source = "our choice",
+	  .part = 0.8,
+	  .part_from = "our choice: with float32 the same operations take a fifth of the time or "
+	               "less",
+	  .measure = measure_halves },
 	{ .id = "PY-CAST",
 	  .subject = RULES_PYTHON,
 	  .severity = SEVERITY_WARN,
@@ -1061,7 +1145,7 @@ const struct rule rules_python[] = {
 	            "name, inspect.stack(0) for a stack without source lines.",
 	  .by_callee = ways_to_inspect,
 	  .source = "our choice",
-	  .measure = measure_python,
+	  .measure = measure_inspect,
 	  .doing = ACTIVITY(INSPECT),
 	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(LOGGING) },
 	{ .id = "PY-EXACT",

@@ -100,7 +100,7 @@ if(OPENBLAS_FOUND)
   fault(tiny_gemm tiny_gemm.c fault_tiny_gemm)
 endif()
 foreach(name archive array_loop backtracking callers clones collect columns commits concatenate consumer digits documents
-        double_gemm elements event_loop exact exceptions flushing gil imports insert integers inverse joined
+        double_gemm elements event_loop exact exceptions flushing gil halves imports insert integers inverse joined
         list_loop lists loader log_stacks median one_by_one one_task records regex scan search sleeping slow_store
         subprocesses text thumbs tiny_dot tiny_ops)
   fault(${name}_py ${name}.py)

@@ -90,11 +90,11 @@ Test(finding_python, imports)
 
 Test(finding_python, without_python_they_are_not_asked)
 {
-	static const char *const ids[] = { "PY-DIGITS",  "PY-MATMUL",    "PY-INTERP",  "PY-GIL",
-		                           "PY-GC",      "PY-IMPORT",    "PY-LOG",     "PY-DATE",
-		                           "PY-TRACE",   "PY-SERIALIZE", "PY-INSPECT", "PY-EXACT",
-		                           "PY-ELEMENT", "PY-OBJECTS",   "PY-CAST",    "PY-ASYNC",
-		                           "PY-SHORT",   "PY-QUERIES" };
+	static const char *const ids[] = { "PY-HALF",  "PY-DIGITS",  "PY-MATMUL",    "PY-INTERP",
+		                           "PY-GIL",   "PY-GC",      "PY-IMPORT",    "PY-LOG",
+		                           "PY-DATE",  "PY-TRACE",   "PY-SERIALIZE", "PY-INSPECT",
+		                           "PY-EXACT", "PY-ELEMENT", "PY-OBJECTS",   "PY-CAST",
+		                           "PY-ASYNC", "PY-SHORT",   "PY-QUERIES" };
 
 	add(&f, 1, METRIC_ON_CPU, 1000, "main a.c:3 > work a.c:5");
 	finish(1000, 2);
@@ -256,6 +256,61 @@ Test(finding_python, arrays_of_objects)
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
 		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 800 * MS));
 	}
+}
+
+// CPUs have no arithmetic for them.
+Test(finding_python, arrays_of_half_precision)
+{
+	for (uint64_t half_ms = 50; half_ms <= 200; half_ms += 150) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, half_ms,
+		    "{blend train.py:8} > HALF_add@libc > npy_float_to_half@libc");
+		add(&f, 1, METRIC_ON_CPU, 800 - half_ms, "{blend train.py:8} > array_add@libc");
+		add(&f, 1, METRIC_ON_CPU, 200, "{smooth train.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-HALF");
+		cr_expect_eq(finding != NULL, half_ms == 200);
+		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 640 * MS));
+	}
+}
+
+// A function of a library's may be called less often; one of the user's own is the place itself.
+Test(finding_python, a_library_in_python_is_what_the_interpreter_works_for)
+{
+	static const struct {
+		const char *stack, *says;
+	} table[] = { { "{find train.py:8} > {ip_network " LIB "ipaddress.py:74}", "lru_cache" },
+		      { "{read train.py:8} > {genfromtxt " LIB "numpy/lib/npyio.py:9}",
+		        "loadtxt()" },
+		      { "{find train.py:8} > {match train.py:12}", "NumPy's array" } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 800, table[i].stack);
+		add(&f, 1, METRIC_ON_CPU, 200, "{smooth train.py:9} > fft@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-INTERP");
+		cr_assert(finding != NULL, "row %zu", i);
+		cr_expect(strstr(finding->advice, table[i].says) != NULL, "%s", finding->advice);
+	}
+}
+
+// PyTorch formats stacks where it is asked to look for anomalies.
+Test(finding_python, stacks_of_a_search_for_anomalies)
+{
+	add(&f, 1, METRIC_ON_CPU, 400,
+	    "{train train.py:8} > torch::autograd::PyAnomalyMetadata::store_stack()@libc > "
+	    "{format_stack " LIB "traceback.py:510}");
+	add(&f, 1, METRIC_ON_CPU, 600, "{smooth train.py:9} > fft@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "PY-INSPECT");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->advice, "set_detect_anomaly") != NULL, "%s", finding->advice);
 }
 
 // numpy.vectorize() makes arrays of objects of whatever it gets.
