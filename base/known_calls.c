@@ -69,6 +69,11 @@ static const struct calls calls[] = {
 	  "It is written in Python and takes microseconds for each number: read by numpy.loadtxt() "
 	  "(1.23 and later, in C) or pandas.read_csv(), and keep what is read again in binary form "
 	  "(numpy.save(), numpy.load())." },
+	{ "",
+	  "numpy.random._generator.Generator.choice|numpy.random.mtrand.RandomState.choice|"
+	  "{method 'choice' of 'numpy.random",
+	  "choice() with p= adds up all probabilities at each call: draw many at once (size=), or "
+	  "keep their sums (c = numpy.cumsum(p)) and draw by numpy.searchsorted(c, rng.random())." },
 	{ "vectorize", "",
 	  "numpy.vectorize() calls a Python function for each element: write it with array "
 	  "operations (numpy.where(), numpy.select()), or compile it (Numba's @vectorize)." },
@@ -114,9 +119,8 @@ static bool begins_with(const char *name, const char *parts)
 {
 	for (size_t size; *parts; parts += size + (parts[size] == '|')) {
 		size = strcspn(parts, "|");
-		const char *at = strncmp(name, "std::", 5) == 0 || *name == '{'
-		                         ? name
-		                         : strstr(name, " std::");
+		bool leads = strncmp(name, "std::", 5) == 0 || strncmp(parts, "std::", 5) != 0;
+		const char *at = leads ? name : strstr(name, " std::");
 		at += at && *at == ' ';
 		if (at && strncmp(at, parts, size) == 0 && !isalnum((unsigned char)at[size]) &&
 		    at[size] != '_')
