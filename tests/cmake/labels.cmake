@@ -50,7 +50,8 @@ foreach(name ${all_tests})
     set_property(TEST ${name} PROPERTY PROCESSORS 2)
   endif()
 endforeach()
-foreach(name e2e_asyncio_tasks e2e_attach e2e_attach_hooks e2e_batch e2e_contention_quotas e2e_terminal e2e_transparency e2e_transparency_no_perf
+foreach(name e2e_asyncio_tasks e2e_attach e2e_attach_hooks e2e_batch e2e_contention_quotas e2e_gevent_tasks
+        e2e_summaries e2e_terminal e2e_transparency e2e_transparency_no_perf e2e_trio_tasks
         fake_cuda gpu_told_killed gpu_told_slow_flush html_browser python_cpython_agent
         python_cpython_kernel python_survival_waits_agent python_survival_waits_kernel
         python_waits_agent python_waits_kernel python_waits_user)
