@@ -26,10 +26,11 @@ function(told name fake)
   set_tests_properties(gpu_told_${name} PROPERTIES LABELS unit TIMEOUT 120)
 endfunction()
 
-foreach(name callers churn copies driver driver_by_address faults gpu_bound idle launch_bound
+foreach(name callers churn copies driver driver_by_address faults gpu_bound launch_bound
         managed processes streams sync_happy vector_add)
   told(${name} fake -- ./${name})
 endforeach()
+told(idle fake -e BATCHES=10 -- ./idle) # each is 20 ms of CPU time
 told(variable fake -x untied -- ./variable)
 told(all_launches fake -L 2 -- ./callers)
 told(no_launches fake -L 0 -- ./callers)

@@ -25,7 +25,8 @@ static uint64_t count_of(const struct gpu_rows *rows, const char *key)
 Test(fake_gpu, each_program_is_seen_as_it_says)
 {
 	for (size_t i = 0; i < PROGRAMS; i++) {
-		cleanup_free struct gpu_run *run = gpu_run(programs[i], SETTINGS(GPU_KINDS));
+		cleanup_free struct gpu_run *run =
+			gpu_run(programs[i], SETTINGS(GPU_KINDS, "BATCHES=10"));
 		gpu_run_expect(run, programs[i]);
 	}
 }

@@ -14,8 +14,8 @@ static void expect(const char *kind, const char *program)
 	if (!HAS_NVCC)
 		cr_skip("nvcc is not there");
 	snprintf(path, sizeof(path), "%s/%s/%s", GPU_DIR, kind, program);
-	cleanup_free struct gpu_run *run =
-		gpu_run(path, (const char *const[]){ GPU_KINDS, "FAKE_DEVICES=2", NULL });
+	cleanup_free struct gpu_run *run = gpu_run(
+		path, (const char *const[]){ GPU_KINDS, "FAKE_DEVICES=2", "BATCHES=10", NULL });
 	gpu_run_expect(run, path);
 }
 
