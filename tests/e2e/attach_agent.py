@@ -19,6 +19,7 @@ ATTACHED = os.environ.get("ATTACHED", "build/tests/attached")
 ATTACHED_STATIC = os.environ.get("ATTACHED_STATIC", "build/tests/attached_static")
 LATE_TORCH = os.environ.get("LATE_TORCH", "build/tests/late_torch")
 LIBRARY = "libbottleneck-agent.so"
+CYCLES = 25  # tests/hostile/attach_cycles.py has 200
 PYTHONS = sorted(path for path in glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
                  if int(path.split("/3.")[1].split(".")[0]) >= 11)
 # Results, times and signals of threads that wait for each other, at the end of its input.
@@ -134,7 +135,7 @@ class AttachAgent(Case):
 
     def test_threads_that_wait_work_and_allocate_notice_nothing(self):
         process = self.start(ATTACHED, "pnefrwa")
-        self.cycles(process, 50)
+        self.cycles(process, CYCLES)
         self.end(process, ("0 wrong\n", 0))
 
     def test_one_thread_that_waits_or_works(self):
@@ -158,7 +159,7 @@ class AttachAgent(Case):
         for python in PYTHONS or [sys.executable]:
             with self.subTest(python=python):
                 process = self.start(python, "-c", PYTHON)
-                self.cycles(process, 50 if python == (PYTHONS or [python])[0] else 10)
+                self.cycles(process, CYCLES if python == (PYTHONS or [python])[0] else 10)
                 self.end(process, ("1 True\n", 0))
 
     def test_a_program_that_forks_meanwhile(self):
