@@ -6,7 +6,9 @@ FAKE names the folder of the fake GPU, PROGRAMS that of programs for it; ctest s
 import gzip
 import json
 import os
+import shutil
 import sqlite3
+import tempfile
 from decimal import Decimal
 
 from harness import Case, main, target
@@ -82,6 +84,15 @@ class Chrome(Case):
         self.profile = done.profile
         return done
 
+    def record_once(self, command, **environment):
+        """One run of it is for all tests of the class."""
+        if "recorded" not in type(self).__dict__:
+            self.record(command, **environment)
+            folder = tempfile.mkdtemp(prefix="e2e-chrome-")
+            self.addClassCleanup(shutil.rmtree, folder)
+            type(self).recorded = shutil.copy(self.profile, folder)
+        self.profile = self.recorded
+
     def export(self, *options):
         done = self.verb("report", "--export", "chrome", *options, self.profile)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
@@ -99,7 +110,7 @@ class Chrome(Case):
 class Ops(Chrome):
     def setUp(self):
         super().setUp()
-        self.record([target("ops"), "single"])
+        self.record_once([target("ops"), "single"])
 
     def test_times_sum_to_those_of_the_table(self):
         trace = self.export()
@@ -218,7 +229,7 @@ class Waits(Chrome):
 class Gpu(Chrome):
     def setUp(self):
         super().setUp()
-        self.record([os.path.join(PROGRAMS, "streams")], LD_LIBRARY_PATH=FAKE)
+        self.record_once([os.path.join(PROGRAMS, "streams")], LD_LIBRARY_PATH=FAKE)
 
     def works(self, trace):
         return trace.of("kernel", "gpu_memcpy", "gpu_memset")

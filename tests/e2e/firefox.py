@@ -203,7 +203,7 @@ class Firefox(Chrome):
 class Time(Firefox):
     def setUp(self):
         super().setUp()
-        self.record([target("threads")])
+        self.record_once([target("threads")])
 
     def test_samples_sum_to_what_speedscope_has(self):
         for options in ((), ("--on-cpu",), ("--off-cpu",), ("--from", "0.1")):
