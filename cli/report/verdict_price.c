@@ -20,12 +20,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BESIDE_SHARE 0.1 /* of the time that threads were on CPUs, two or more at once */
-#define WIDE_SHARE   0.1 /* of wall time, from the lowest price to the highest: both are said */
-#define NEARLY_ALL   0.995
-#define GIVES_REASON 0.33 /* the same, where the place has the time of all that it calls, too */
-#define UNEVEN_PART  0.25 /* the same, by one that says how threads share the work of the place */
-#define VAGUE        4 /* times the time of a place: what may be saved there is mostly how runs differ */
+#define BESIDE_SHARE  0.1 /* of the time that threads were on CPUs, two or more at once */
+#define WIDE_SHARE    0.1 /* of wall time, from the lowest price to the highest: both are said */
+#define NEARLY_ALL    0.995
+#define GIVES_REASON  0.33 /* the same, where the place has the time of all that it calls, too */
+#define UNEVEN_PART   0.25 /* the same, by one that says how threads share the work of the place */
+#define IN_LOOP_SHARE 0.75 /* of a function's time, in a loop that holds it */
+#define VAGUE         4 /* times the time of a place: what may be saved there is mostly how runs differ */
 
 // What code that had CPU_NS of all threads made the run wait for CPUs, as merge/rules/queue.h has
 // it for findings, but for the run as a whole.
@@ -227,6 +228,16 @@ static bool is_nameless_in(const struct finding *finding, const struct row *row)
 	       strcmp(finding->function, path_base(row->module)) == 0;
 }
 
+// A loop with most of the time holds a function that has most of it, too.
+static bool holds_row(const struct verdict_facts *f, const struct finding *finding,
+                      const struct row *row)
+{
+	double share = share_of(row->self, f->all);
+
+	return finding->rule->doing & ACTIVITIES_IN_LOOPS &&
+	       share + finding->share - 1 >= IN_LOOP_SHARE * share;
+}
+
 // A library's function that the place of FINDING, the busiest of all, calls, or that FINDING names.
 static bool is_at_row(const struct verdict_facts *f, const struct finding *finding,
                       const struct row *row)
@@ -234,7 +245,7 @@ static bool is_at_row(const struct verdict_facts *f, const struct finding *findi
 	struct place_sum sum = place_busiest(f->cpu_tree, NULL);
 
 	return is_in(finding, row->name, row->file) || calls(finding, row->name) ||
-	       is_nameless_in(finding, row) ||
+	       is_nameless_in(finding, row) || holds_row(f, finding, row) ||
 	       (sum.own && is_in(finding, sum.own->name, sum.own->file) && sum.below >= row->self &&
 	        origin_is_foreign(row->module, row->file));
 }

@@ -165,8 +165,11 @@ static uint32_t keep_fact(struct search *search, const struct function *function
 	if (symbolizer_resolve(search->symbolizer, module, &address, 1, &chain, &ignored) < 0)
 		chain.count = 0;
 	// The innermost that is the user's own: a loop of the standard library's stands where that
-	// is called.
-	for (uint32_t i = 0; i < chain.count && !fact.file; i++) {
+	// is called. Where that is a function by itself, what is the user's own within it, as a
+	// comparison, is what the loop calls.
+	const struct symbol *outer = chain.count ? &chain.symbols[chain.count - 1] : NULL;
+	bool own = outer && !origin_is_foreign(module->path, outer->file);
+	for (uint32_t i = 0; own && i < chain.count && !fact.file; i++) {
 		const struct symbol *symbol = &chain.symbols[i];
 		if (symbol->line <= 0 || !symbol->file ||
 		    origin_is_foreign(module->path, symbol->file))

@@ -29,7 +29,7 @@ struct loop_row {
 	uint32_t loop;   // string: its fact
 	uint32_t place;  // of the user's own, see struct activity_time
 	uint32_t callee; // what that has called, in which the loop is; 0: the loop is its own
-	uint64_t critical_ns, cpu_ns;
+	uint64_t critical_ns, cpu_ns, most_ns; // the latter at that place
 };
 
 // Of the hot functions alone there are some; a damaged profile may hold any number.
@@ -68,6 +68,11 @@ static bool add_time(struct loop_rows *loops, const struct activity_time *time)
 	// A sample in what was inlined from the user's own code has called nothing.
 	if (!loops->rows[at].callee)
 		loops->rows[at].callee = time->callee;
+	if (time->callee && time->ns[METRIC_ON_CPU] > loops->rows[at].most_ns) {
+		loops->rows[at].most_ns = time->ns[METRIC_ON_CPU];
+		loops->rows[at].place = time->place;
+		loops->rows[at].callee = time->callee;
+	}
 	loops->rows[at].critical_ns += time->critical_ns[METRIC_ON_CPU];
 	loops->rows[at].cpu_ns += time->ns[METRIC_ON_CPU];
 	return true;
@@ -191,6 +196,22 @@ static void take_place(const struct evidence *e, uint32_t index, const char **fu
 	fact->line = place->line;
 }
 
+// Of NS of a loop, what is at other places than the one that is named: a loop of a library's
+// template is wherever that is used.
+static uint64_t at_other_places(const struct evidence *e, const struct loop_row *loop, uint64_t ns,
+                                bool critical)
+{
+	uint64_t here = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (time->loop != loop->loop || time->place != loop->place)
+			continue;
+		here += critical ? time->critical_ns[METRIC_ON_CPU] : time->ns[METRIC_ON_CPU];
+	}
+	return ns > here ? ns - here : 0;
+}
+
 // FIRST is that of the first row.
 static void add_rows(const struct evidence *e, struct loop_rows *loops, bool critical,
                      struct finding *finding, struct loop_fact *first)
@@ -216,8 +237,12 @@ static void add_rows(const struct evidence *e, struct loop_rows *loops, bool cri
 		if (!function)
 			function = function_of(e->profile, loops->rows[best].loop);
 		// A loop of a library's template has the place that has called it.
-		if (!fact.file && loops->rows[best].place != ACTIVITY_NO_PLACE)
+		if (!fact.file && loops->rows[best].place != ACTIVITY_NO_PLACE) {
 			take_place(e, loops->rows[best].place, &function, &fact);
+			if (!row)
+				finding->elsewhere_ns =
+					at_other_places(e, &loops->rows[best], most, critical);
+		}
 		finding_add(finding,
 		            &(struct finding_row){
 				    .function = function,

@@ -41,6 +41,8 @@ if(TARGET Zydis)
     fault_program(${name} ${name}.c)
     fault(${name} ${name}.c fault_${name})
   endforeach()
+  fault_program(hash_cc hash.cc)
+  fault(hash_cc hash.cc fault_hash_cc)
   # The fault is seen where the program's own ticks sample it.
   fault_program(subnormal subnormal.c)
   e2e(e2e_subnormals subnormals)
