@@ -174,8 +174,7 @@ void verdict_say_price(const struct verdict_facts *f, struct verdict *v)
 // Where findings are priced without waiting for a CPU, of which an op has its part.
 double verdict_price_of_op(const struct verdict_facts *f, const struct op_row *op)
 {
-	uint64_t waited = f->wall.ranks ? f->wall.ns[METRIC_OFF_RUNNABLE] : 0;
-	uint64_t wall = f->run->wall_ns;
+	uint64_t waited = f->account.ns[METRIC_OFF_RUNNABLE], wall = f->run->wall_ns;
 
 	double share = share_of(op->self_ns, f->ops->wall_ns); // above 1 by errors of estimates
 	return (share < 1 ? share : 1) * (double)(wall > waited ? wall - waited : 0);

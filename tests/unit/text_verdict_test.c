@@ -1047,6 +1047,10 @@ Test(text_verdict, an_op_that_takes_longer_than_a_finding_comes_first)
 	expect_verdict(profile, "Next: copying tensors: 15 % of the time.");
 	profile->findings[0].saving_ns = 31 * NS_PER_SEC;
 	expect_verdict(profile, "  Copying tensors: 15 % of the time.");
+	// What a finding saves has no waiting for a CPU in it: neither has the price of an op.
+	profile->findings[0].saving_ns = 26 * NS_PER_SEC;
+	profile->account.ns[METRIC_OFF_RUNNABLE] = 10 * NS_PER_SEC;
+	expect_verdict(profile, "  Copying tensors: 15 % of the time.");
 }
 
 // main > «convolution» > [jit].
