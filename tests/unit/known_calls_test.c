@@ -28,6 +28,7 @@ Test(known_calls, advice_is_about_what_is_called)
 		{ "std::__detail::_Mod_range_hashing::operator()(unsigned long) const",
 		  "spreads the keys" },
 		{ "genfromtxt", "numpy.loadtxt()" },
+		{ "torch::autograd::THPVariable_one_hot", "embedding()" },
 		{ "numpy.random._generator.Generator.choice", "numpy.cumsum(p)" },
 		{ "{method 'choice' of 'numpy.random.mtrand.RandomState' objects}",
 		  "searchsorted" },
