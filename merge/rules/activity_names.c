@@ -238,7 +238,8 @@ static const struct names table[] = {
 	  "multiprocessing/connection.py:*send_bytes|multiprocessing/connection.py:*recv|"
 	  "multiprocessing/connection.py:*recv_bytes|{built-in method _pickle.*|"
 	  "{method 'dump' of '_pickle.*|{method 'load' of '_pickle.*" },
-	{ ACTIVITY(INSPECT), "inspect.py:*|linecache.py:*|traceback.py:*" },
+	{ ACTIVITY(INSPECT), "inspect.py:*|linecache.py:*|traceback.py:*|"
+	                     "torch::autograd::PyAnomalyMetadata::*" },
 	{ ACTIVITY(EXACT), "fractions.py:*|statistics.py:*|_pydecimal.py:*" },
 	// What is called for numbers of more than one of its digits.
 	{ ACTIVITY(DIGITS),

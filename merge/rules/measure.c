@@ -32,9 +32,11 @@ struct place_share {
 
 static bool counts(const struct rule *rule, const bool *whole, const struct activity_time *time)
 {
+	if (time->doing & rule->not_doing)
+		return false;
 	if (rule->whole_places)
 		return time->place != ACTIVITY_NO_PLACE && whole[time->place];
-	return (!rule->doing || time->doing & rule->doing) && !(time->doing & rule->not_doing);
+	return !rule->doing || time->doing & rule->doing;
 }
 
 // Which places do more of what RULE wants all of than of ops that take long.

@@ -344,12 +344,15 @@ static uint64_t calls_of_tiny(const struct op_rows *ops)
 	return calls;
 }
 
-// Of tiny ops what is around each call counts as well: all of the lines that call them.
+// Of tiny ops what is around each call counts as well: all of the lines that call them, but for
+// what these do for a reason of its own, as to look at stacks.
 static enum measured measure_tiny(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
 {
 	const struct rule whole = { .title = rule->title,
 		                    .metrics = ON_CPU,
+		                    .not_doing = ACTIVITY(INSPECT) | ACTIVITY(SERIALIZE) |
+		                                 ACTIVITY(LOGGING) | ACTIVITY(DEEPCOPY),
 		                    .whole_places = rule->doing };
 	uint64_t calls = calls_of_tiny(e->ops);
 
@@ -545,7 +548,8 @@ const struct rule rules_ops[] = {
 	          "CPU time of the lines that call ops of less than 10 us, on average or in three "
 	          "of four calls, 10000 times and more, and not by another op of 0.1 ms and more "
 	          "or by a library within one call of Python's, "
-	          "where they take longer than ops of 20 us and more, as a share of the critical "
+	          "where they take longer than ops of 20 us and more, without looking at stacks, "
+	          "serialization, logging and deep copies there, as a share of the critical "
 	          "thread's time, or of all CPU time where that is more",
 	  .why = "Calling an op takes longer than what it computes.",
 	  .advice = "Process many elements per call: whole arrays or batches instead of single "

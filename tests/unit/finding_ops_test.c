@@ -164,6 +164,26 @@ Test(finding_ops, tiny_ops_with_what_is_around_them)
 	}
 }
 
+// What the line does for another reason has a rule of its own.
+Test(finding_ops, tiny_ops_are_not_why_stacks_are_formatted)
+{
+	uint32_t op = op_of(OP_TORCH, "aten::add");
+
+	call_op(op, 20000, 2000);
+	add_in_op(op, 7, 20);
+	add(&f, 1, METRIC_ON_CPU, 280, "{step train.py:7}");
+	add(&f, 1, METRIC_ON_CPU, 500,
+	    "{step train.py:7} > torch::autograd::PyAnomalyMetadata::store_stack()@libc");
+	add(&f, 1, METRIC_ON_CPU, 200, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *tiny = finding_of(findings, "OP-TINY");
+	const struct finding *stacks = finding_of(findings, "PY-INSPECT");
+	cr_assert(tiny && stacks);
+	cr_expect_eq(tiny->saving_ns, 300 * MS);
+	cr_expect_eq(stacks->saving_ns, 500 * MS);
+}
+
 // Most of these are not recorded, and so is no sample in them.
 Test(finding_ops, tiny_ops_are_at_the_lines_that_call_them_where_no_sample_hit_one)
 {
