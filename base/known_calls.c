@@ -74,7 +74,7 @@ static const struct calls calls[] = {
 	  "{method 'choice' of 'numpy.random",
 	  "choice() with p= adds up all probabilities at each call: draw many at once (size=), or "
 	  "keep their sums (c = numpy.cumsum(p)) and draw by numpy.searchsorted(c, rng.random())." },
-	{ "one_hot|torch::autograd::THPVariable_one_hot", "",
+	{ "one_hot|torch::autograd::THPVariable_one_hot", "{built-in method torch._C._nn.one_hot}",
 	  "one_hot() makes a matrix that is as wide as there are classes, nearly all of it zeros: "
 	  "take rows by index instead of multiplying by it (embedding(), weight[ids]), and give "
 	  "losses class numbers (cross_entropy())." },

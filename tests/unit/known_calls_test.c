@@ -29,6 +29,7 @@ Test(known_calls, advice_is_about_what_is_called)
 		  "spreads the keys" },
 		{ "genfromtxt", "numpy.loadtxt()" },
 		{ "torch::autograd::THPVariable_one_hot", "embedding()" },
+		{ "{built-in method torch._C._nn.one_hot}", "embedding()" },
 		{ "numpy.random._generator.Generator.choice", "numpy.cumsum(p)" },
 		{ "{method 'choice' of 'numpy.random.mtrand.RandomState' objects}",
 		  "searchsorted" },
