@@ -279,7 +279,7 @@ static void settle_run(struct wall *w, struct history *h, const struct piece *pi
 		for (size_t i = first; i < end; i++)
 			all += (double)deque_at(s, struct place, i)->weight_ns;
 	}
-	if (all <= 0) {
+	if (!owner || all <= 0) {
 		keep_carry(w, h, piece, ns);
 		return;
 	}
