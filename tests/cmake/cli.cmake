@@ -31,6 +31,9 @@ unit(section LIBS fake_profile cli base)
 unit(brief LIBS cli base)
 unit(markdown LIBS cli base)
 
+# Kept runs of real programs, as their users see them.
+unit(real_reports SOURCES unit/text_page.c support/golden.c LIBS cli reader merge symbolize base)
+
 # What the builders of sections make of that profile.
 foreach(part account compiling counters counts devices environment gpu header modules ranks repeats tree wall warmup
         workers)
