@@ -310,25 +310,31 @@ static char *drop_types(const char *plain, size_t width)
 	return bare;
 }
 
-// "{ndarray.sum}" of "{method 'sum' of 'numpy.ndarray' objects}", "{builtins.len}" of "{built-in
-// method builtins.len}"; where that does not fit either, "{sum}", "{len}". NULL: it is no such
-// name, or there is no memory.
+// "{ndarray.sum}"; where that does not fit either, "{sum}". NULL: it is no such name, or there is
+// no memory.
 static char *shorten_called(const char *text, size_t width)
 {
-	char name[128], type[128], *out = NULL;
-	int length = -1;
+	cleanup_free char *name = function_name_called(text);
+	char *out = NULL;
 
-	if (sscanf(text, "{%*[a-z] '%127[^']' of '%127[^']' objects}", name, type) == 2)
-		length = asprintf(&out, "{%s.%s}",
-		                  strrchr(type, '.') ? strrchr(type, '.') + 1 : type, name);
-	else if (sscanf(text, "{built-in method %127[^}]}", name) == 1)
-		length = asprintf(&out, "{%s}", name);
-	if (length < 0)
+	if (!name || asprintf(&out, "{%s}", name) < 0)
 		return NULL;
 	const char *dot = strrchr(out, '.');
 	if (dot && format_width(out) > width)
 		memmove(out + 1, dot + 1, strlen(dot + 1) + 1);
 	return out;
+}
+
+// "memmove" of "__memmove_avx512_unaligned_erms", where that is too long: which of its versions the
+// CPU has chosen says the least. NULL: it is no such name, or there is no memory.
+static char *drop_instruction_set(const char *text)
+{
+	static const char *const sets[] = { "_avx", "_evex", "_sse", "_ssse" };
+	const char *end = NULL;
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]) && !end; i++)
+		end = strncmp(text, "__", 2) == 0 ? strstr(text + 2, sets[i]) : NULL;
+	return end && end > text + 2 ? strndup(text + 2, (size_t)(end - text) - 2) : NULL;
 }
 
 // What tells functions apart is their name, not the types that it was made for; of a long name the
@@ -339,6 +345,9 @@ static char *clip_name(const char *text, size_t width, bool ascii)
 	cleanup_free char *called = format_width(text) > width ? shorten_called(text, width) : NULL;
 	if (called)
 		return format_clip(called, width, CLIP_MIDDLE, ascii);
+	cleanup_free char *any = format_width(text) > width ? drop_instruction_set(text) : NULL;
+	if (any)
+		return format_clip(any, width, CLIP_MIDDLE, ascii);
 	cleanup_free char *plain = function_name_fold(text, '(', mark);
 	if (!plain || format_width(plain) <= width)
 		return steal(plain);
@@ -370,6 +379,9 @@ static char *clip_call(const char *text, const char *by, size_t width, bool asci
 		return NULL;
 	if (names < NAMES_WIDTH)
 		return format_clip(text, width, CLIP_MIDDLE, ascii);
+	// That there are more callers says less than the names.
+	if (format_width(called) + between + format_width(caller) <= width)
+		return strndup(text, strlen(text) - (others ? strlen(OTHERS) : 0));
 	// The caller is the user's own.
 	size_t least = format_width(called) < names * 2 / 5 ? format_width(called) : names * 2 / 5;
 	cleanup_free char *outer = clip_name(caller, names - least, ascii);

@@ -51,6 +51,16 @@ static bool is_fixed_part(const char *text, char before)
 	       strncmp(text, "<lambda", 7) == 0 || is_python_name(text, before);
 }
 
+// Rust's "core::ptr::read::<u8>" and "a::<impl B>::c": without its bracket a part is empty.
+// Returns the length of FOLDED; REST is what follows.
+static size_t drop_empty_part(const char *folded, size_t length, const char *rest)
+{
+	bool part = length > 2 && folded[length - 1] == ':' && folded[length - 2] == ':' &&
+	            (!*rest || strncmp(rest, "::", 2) == 0 || strchr("( ", *rest));
+
+	return part ? length - 2 : length;
+}
+
 static char *fold(const char *text, char opening, const char *mark)
 {
 	char *folded = malloc(2 * strlen(text) + 8), before = '\0';
@@ -66,6 +76,8 @@ static char *fold(const char *text, char opening, const char *mark)
 			if (mark)
 				at += (size_t)sprintf(folded + at, "%c%s%c", opening, mark,
 				                      closing);
+			else
+				at = drop_empty_part(folded, at, behind);
 			text = behind;
 			before = closing;
 			continue;
@@ -104,17 +116,6 @@ static void drop_version(char *text)
 
 	if (at && at > text && (at[1] == '@' || (at[1] >= 'A' && at[1] <= 'Z')) && !strchr(at, ' '))
 		*at = '\0';
-}
-
-char *function_name_fold(const char *name, char opening, const char *mark)
-{
-	cleanup_free char *known = strdup(name);
-
-	if (!known)
-		return NULL;
-	shorten_strings(known);
-	drop_version(known);
-	return fold(known, opening, mark);
 }
 
 const char *function_name_part(const char *text)
@@ -193,12 +194,38 @@ static void qualify(char *name)
 	}
 }
 
+char *function_name_fold(const char *name, char opening, const char *mark)
+{
+	cleanup_free char *known = strdup(name);
+
+	if (!known)
+		return NULL;
+	shorten_strings(known);
+	drop_version(known);
+	qualify(known);
+	return fold(known, opening, mark);
+}
+
+char *function_name_called(const char *text)
+{
+	char name[128], type[128], *out = NULL;
+	int length = -1;
+
+	if (sscanf(text, "{%*[a-z] '%127[^']' of '%127[^']' objects}", name, type) == 2)
+		length = asprintf(&out, "%s.%s", strrchr(type, '.') ? strrchr(type, '.') + 1 : type,
+		                  name);
+	else if (sscanf(text, "{built-in method %127[^}]}", name) == 1)
+		length = asprintf(&out, "%s", name);
+	return length < 0 ? NULL : out;
+}
+
 char *function_name_bare(const char *text)
 {
-	cleanup_free char *name = strdup(text);
+	char *of_c = function_name_called(text);
+	cleanup_free char *name = of_c ? NULL : strdup(text);
 
 	if (!name)
-		return NULL;
+		return of_c;
 	shorten_strings(name);
 	drop_version(name);
 	drop_surroundings(name);

@@ -4,11 +4,13 @@
 #include "base/format.h"
 #include "base/origin.h"
 #include "base/path.h"
+#include "base/strings.h"
 #include "cli/report/section.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // The rows of a table. A process that waits for its children spends their time a second time: a
@@ -61,10 +63,97 @@ static struct rows *rank_lines(const struct profile *profile, struct query query
 	return rank(profile, query, err);
 }
 
+static uint64_t rank_of(const struct row *row, enum query_sort sort)
+{
+	return sort == SORT_TOTAL        ? row->total
+	       : sort == SORT_WALL       ? row->wall_self_ns
+	       : sort == SORT_WALL_TOTAL ? row->wall_total_ns
+	                                 : row->self;
+}
+
+struct ranked_line {
+	struct row row;
+	uint64_t rank;
+	size_t at; // those of equal rank keep the query's order
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct ranked_line *x = a, *y = b;
+	int order = strcmp(x->row.file ? x->row.file : "", y->row.file ? y->row.file : "");
+
+	if (!order)
+		order = (x->row.line > y->row.line) - (x->row.line < y->row.line);
+	return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct ranked_line *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? 1 : -1;
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+// One function of a line may be within the other: the time with callees is not the sum.
+static void add_line(struct row *to, const struct row *row)
+{
+	for (int m = 0; m < METRIC_COUNT; m++) {
+		to->self_ns[m] += row->self_ns[m];
+		to->total_ns[m] = larger(to->total_ns[m], row->total_ns[m]);
+	}
+	to->self += row->self;
+	to->total = larger(to->total, row->total);
+	to->gpu_self_ns += row->gpu_self_ns;
+	to->gpu_total_ns = larger(to->gpu_total_ns, row->gpu_total_ns);
+	to->wall_self_ns += row->wall_self_ns;
+	to->wall_total_ns = larger(to->wall_total_ns, row->wall_total_ns);
+	to->self_samples += row->self_samples;
+	to->total_samples = larger(to->total_samples, row->total_samples);
+}
+
+// A line that has a function within it, as a comparison that is given to a sort, is one line.
+static void join_lines(struct rows *rows, enum query_sort sort)
+{
+	struct ranked_line *lines = calloc(rows->count, sizeof(*lines));
+	size_t used = 0;
+
+	if (!lines)
+		return;
+	for (size_t i = 0; i < rows->count; i++)
+		lines[i] = (struct ranked_line){ .row = rows->rows[i], .at = i };
+	qsort(lines, rows->count, sizeof(*lines), compare_places);
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &lines[i].row, *last = used ? &lines[used - 1].row : NULL;
+		if (last && row->file && row->line && row->line == last->line &&
+		    strings_same(row->file, last->file))
+			add_line(&lines[used - 1].row, row);
+		else
+			lines[used++] = lines[i];
+	}
+	for (size_t i = 0; i < used; i++)
+		lines[i].rank = rank_of(&lines[i].row, sort);
+	qsort(lines, used, sizeof(*lines), compare_ranks);
+	for (size_t i = 0; i < used; i++)
+		rows->rows[i] = lines[i].row;
+	rows->count = used;
+	free(lines);
+}
+
 struct rows *rows_by_line(const struct profile *profile, const struct view *view,
                           enum query_sort sort, bool *own_code, struct error *err)
 {
-	return rank_lines(profile, view_query(view, BY_LINE, sort), own_code, err);
+	struct rows *rows = rank_lines(profile, view_query(view, BY_LINE, sort), own_code, err);
+
+	if (rows && rows->count)
+		join_lines(rows, sort);
+	return rows;
 }
 
 struct rows *rows_all(const struct profile *profile, const struct view *view, enum query_by by,

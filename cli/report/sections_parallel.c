@@ -7,8 +7,12 @@
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 
+#include <string.h>
+
 #define PARALLEL_SHARE 0.02 /* of the run, with several threads on CPUs: less is chance */
 #define SERIAL_SHARE   0.10 /* of the run, one thread alone at one place */
+
+#define LEAST_GAIN     1.05 /* below this "1.0 times" would be said */
 
 struct at_once {
 	uint64_t threads, ns;
@@ -31,11 +35,20 @@ static bool is_news(const struct parallel *p)
 static void say_most(struct section *s, const struct parallel *p, const char *who, uint64_t ns,
                      const char *where)
 {
-	section_say(s,
-	            "%s was alone on a CPU for %s of %s%s; more CPUs can make the run at most %.1f "
-	            "times as fast",
-	            who, format_duration(ns).text, format_duration(p->one_ns).text, where,
-	            (double)p->all_ns / (double)(p->none_ns + p->serial_ns));
+	double gain = (double)p->all_ns / (double)(p->none_ns + p->serial_ns);
+
+	if (gain < LEAST_GAIN)
+		section_say(
+			s,
+			"%s was alone on a CPU for %s of %s%s; more CPUs would hardly make the run "
+			"faster",
+			who, format_duration(ns).text, format_duration(p->one_ns).text, where);
+	else
+		section_say(s,
+		            "%s was alone on a CPU for %s of %s%s; more CPUs can make the run at "
+		            "most %.1f times as fast",
+		            who, format_duration(ns).text, format_duration(p->one_ns).text, where,
+		            gain);
 }
 
 // A program's name says little of what it works at: ", most in render (job.py:12)".
@@ -52,6 +65,14 @@ static const char *where_in_process(struct section *s, const struct parallel *p)
 	                  at->function, *place ? " (" : "", place, *place ? ")" : "");
 }
 
+// The process of "[jit 4711]" is no news.
+static const char *function_words(const char *function)
+{
+	bool made = strncmp(function, "[jit ", strlen("[jit ")) == 0;
+
+	return made ? "code that a JIT compiler made" : function;
+}
+
 static void say_alone(struct section *s, const struct parallel *p)
 {
 	bool at_one_place = p->alone.function &&
@@ -62,8 +83,8 @@ static void say_alone(struct section *s, const struct parallel *p)
 	place_words(p->alone.file, p->alone.line, NULL, place, sizeof(place));
 	if (at_one_place)
 		say_most(s, p,
-		         report_say(s->report, "%s%s%s%s", p->alone.function, *place ? " (" : "",
-		                    place, *place ? ")" : ""),
+		         report_say(s->report, "%s%s%s%s", function_words(p->alone.function),
+		                    *place ? " (" : "", place, *place ? ")" : ""),
 		         p->alone_ns, "");
 	else if ((double)p->process_ns >= SERIAL_SHARE * (double)p->all_ns)
 		say_most(s, p,

@@ -42,6 +42,7 @@ struct code {
 	const struct row *named;       // the one that these are of
 	const char *name, *beside;
 	bool newer, kept_back; // of source text: some is newer than the program, some not shown
+	bool has_source;       // of some row
 };
 
 // What SORT ranks by.
@@ -603,6 +604,12 @@ static uint64_t cpu_time(const struct rows *rows)
 	return ns;
 }
 
+// What calls nothing has the same numbers in the table of self time.
+static bool calls_nothing(const struct code *code, const struct row *row)
+{
+	return code->wall ? row->wall_total_ns == row->wall_self_ns : row->total == row->self;
+}
+
 // Of a table of total time, what only calls what has a row of its own says nothing more.
 static bool is_left_out(const struct code *code, const struct row *row)
 {
@@ -610,6 +617,8 @@ static bool is_left_out(const struct code *code, const struct row *row)
 
 	if (!whole_report)
 		return false;
+	if (code->view->brief && calls_nothing(code, row))
+		return true;
 	return row_is_startup(row->name) || is_interpreter(code, row) ||
 	       (code->paths && place_passes_on(code->paths, row->name));
 }
@@ -728,6 +737,8 @@ struct section *section_hotspots(struct report *r, enum query_by by, enum query_
 	s->subtitle = report_say(
 		r, "%s%s%s", code.wall ? "what the run waited for; self and total: " : "",
 		say_time(r->view), r->view->thread || r->view->process ? "" : ", all threads");
+	if (r->view->brief && sort == SORT_TOTAL)
+		s->subtitle = ""; // as that of the table above it
 	if (code.wall)
 		s->unit_ns = code.rows->wall_all_ns;
 	choose_columns(s, &code);
@@ -784,9 +795,12 @@ struct section *section_page_lines(struct report *r, struct error *err)
 	return section_end(s, err);
 }
 
-// A line of a library's, of which there is nothing to be read, says less than its function.
+// A line of a library's, of which there is nothing to be read, says less than its function. One
+// screen has no room for those that nobody is to change.
 static bool is_wanted(const struct code *code, const struct row *row)
 {
+	if (code->view->brief && origin_is_foreign(row->module, row->file))
+		return false;
 	return *code->name || view_table(code->view) != VIEW_TABLE_NONE ||
 	       !origin_is_foreign(row->module, row->file);
 }
@@ -810,6 +824,7 @@ static void choose_lines(struct section *s, struct code *code)
 		if (!is_wanted(code, row))
 			continue;
 		code->newer |= strncmp(code->name, "! ", 2) == 0;
+		code->has_source |= *code->name != '\0';
 		if (!section_row(s, row))
 			break;
 	}
@@ -844,6 +859,8 @@ struct section *section_lines(struct report *r, struct error *err)
 	if (!has_gpu(code.rows))
 		section_without(s, "gpu_total_ns");
 	choose_lines(s, &code);
+	if (!code.has_source && r->view->brief)
+		section_without(s, "source");
 	s->shown = s->row_count != 0;
 	if (code.kept_back)
 		section_note(s, NOTE_LINE, false,

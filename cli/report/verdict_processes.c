@@ -267,7 +267,7 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 		verdict_say(
 			v,
 			"%s %% of %s is in %s processes of %.*s, %s each (median); the one with most%s%.200s%s "
-			"has %s.",
+			"takes %s.",
 			format_percent(program.ns, f->all).text, f->of,
 			format_count(program.runs).text, (int)program.length, program.most->name,
 			format_duration(median_run(rows, &program)).text, named ? ", " : "",
@@ -281,7 +281,7 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 	}
 	verdict_say(
 		v,
-		"%s %% of %s is in %s runs of %.*s, %s each (median); the longest%s%.200s%s has %s.",
+		"%s %% of %s is in %s runs of %.*s, %s each (median); the longest%s%.200s%s takes %s.",
 		format_percent(program.ns, f->all).text, f->of, format_count(program.runs).text,
 		(int)program.length, program.most->name,
 		format_duration(median_run(rows, &program)).text, named ? ", " : "",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rules on MPI, and on ranks beside each other.
 #include "base/error.h"
+#include "base/format.h"
 #include "base/op.h"
 #include "base/rank.h"
 #include "merge/profile/profile_parts.h"
@@ -252,9 +253,9 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 				     .calls = most->calls,
 			     });
 	return finding_say(finding,
-	                   "%.0f %% of the time of threads that use MPI is spent in %llu "
+	                   "%.0f %% of the time of threads that use MPI is spent in %s "
 	                   "MPI calls, mostly %s%s",
-	                   finding->value, (unsigned long long)calls, most->name, whom);
+	                   finding->value, format_count(calls).text, most->name, whom);
 }
 
 static uint32_t number_of(const struct rank_rows *rows, size_t row)

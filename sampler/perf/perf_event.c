@@ -924,8 +924,8 @@ static void note_pauses(struct perf_source *s)
 	if (!*s->base.facts.note && percent)
 		snprintf(
 			s->base.facts.note, sizeof(s->base.facts.note),
-			"where threads wait was recorded for %u %% of the time, and looked up else: "
-			"more than %u waits a second",
+			"where threads wait was recorded for %u %% of the time, and looked up for the "
+			"rest: more than %u waits a second",
 			100 - percent, (unsigned)s->switch_budget.per_second);
 	if (!*s->base.facts.note && s->wakeup.id && paused_ns * 100 > passed_ns * THINNED_PERCENT)
 		snprintf(s->base.facts.note, sizeof(s->base.facts.note),

@@ -226,7 +226,9 @@ Test(format, a_long_symbol_keeps_the_functions_own_name)
 		  "std::string::compare(…) const" },
 		{ 36, "(anonymous namespace)::f(int, char, long, double)",
 		  "(anonymous namespace)::f(…)" },
-		{ 20, "<alloc::vec::Vec<T> as core::ops::Drop>::drop", "<…>::drop" },
+		{ 20, "<alloc::vec::Vec<T> as core::ops::Drop>::drop", "vec::Vec::drop" },
+		{ 30, "core::slice::sort::stable::driftsort_main::<u64, F, Vec<u64>>",
+		  "sort::stable::driftsort_main" },
 		{ 6, "<alloc::vec::Vec<T> as core::ops::Drop>::drop", "drop" },
 		{ 30, "std::__cxx11::basic_string<char, std::allocator<char> >::compare(int) const",
 		  "std::basic_string::compare" },
@@ -246,6 +248,10 @@ Test(format, a_long_symbol_keeps_the_functions_own_name)
 		  "{__getitem__} < distances" },
 		{ 20, "{built-in method builtins.len}", "{builtins.len}" },
 		{ 10, "{built-in method builtins.len}", "{len}" },
+		{ 20, "__memmove_avx512_unaligned_erms", "memmove" },
+		{ 12, "__strcasecmp_l_evex", "strcasecmp_l" },
+		{ 31, "[too short to sample] < child_execute_job, others",
+		  "[too short] < child_execute_job" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

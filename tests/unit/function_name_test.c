@@ -26,13 +26,18 @@ Test(function_name, a_bare_name_has_no_types)
 		  "std::io::Bytes::next" },
 		{ "<std::path::Path>::join", "std::path::Path::join" },
 		{ "<[u8] as core::fmt::Debug>::fmt", "::fmt" },
+		{ "core::ptr::copy_nonoverlapping::<u8>", "core::ptr::copy_nonoverlapping" },
+		{ "alloc::slice::<impl [T]>::to_vec", "alloc::slice::to_vec" },
+		{ "a::run::<a::G>::{closure#1}", "a::run::{closure#1}" },
 		{ "<a as b", "<a as b" },
 		{ "pthread_cond_wait@@GLIBC_2.3.2", "pthread_cond_wait" },
 		{ "memcpy@GLIBC_2.2.5", "memcpy" },
 		{ "read@plt", "read@plt" },
 		{ "<module>", "<module>" },
 		{ "Points.<locals>.<genexpr>", "Points.<locals>.<genexpr>" },
-		{ "{built-in method marshal.loads}", "{built-in method marshal.loads}" },
+		{ "{built-in method marshal.loads}", "marshal.loads" },
+		{ "{method 'readall' of '_io.FileIO' objects}", "FileIO.readall" },
+		{ "{slot '__sub__' of 'numpy.ndarray' objects}", "ndarray.__sub__" },
 		{ "", "" },
 	};
 
@@ -49,13 +54,16 @@ Test(function_name, brackets_of_one_kind_are_folded)
 		function_name_fold("std::vector<int, std::less<int> >::at(map<a, b>)", '<', "*");
 	char *parameters = function_name_fold("f(int (*)(long))::operator()(int)", '(', "*");
 	char *python = function_name_fold("f.<locals>.<lambda>", '<', "*");
+	char *rust = function_name_fold("<RawVec<T, A> as core::ops::Drop>::drop", '<', "*");
 
 	cr_expect(eq(str, types, "std::vector<*>::at(map<*>)"));
 	cr_expect(eq(str, parameters, "f(*)::operator()(*)"));
 	cr_expect(eq(str, python, "f.<locals>.<lambda>"));
+	cr_expect(eq(str, rust, "RawVec<*>::drop"));
 	free(types);
 	free(parameters);
 	free(python);
+	free(rust);
 }
 
 Test(function_name, parts_end_at_colons_outside_of_brackets)

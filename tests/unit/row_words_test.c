@@ -53,6 +53,15 @@ Test(row_words, a_line_of_the_users_own_has_what_it_calls_of_libraries)
 	cr_expect(own_code);
 }
 
+Test(row_words, a_line_with_a_function_in_it_is_one_line)
+{
+	add(&f, 1, METRIC_ON_CPU, 9, "main a.c:1 > sorts a.c:3 > qsort@libc > sorts.less a.c:3");
+	add(&f, 1, METRIC_ON_CPU, 8, "main a.c:1 > sorts a.c:3 > qsort@libc");
+	add(&f, 1, METRIC_ON_CPU, 10, "main a.c:1");
+	name_all(&f);
+	cr_expect(eq(str, (char *)lines(NULL), "a.c:3 17, a.c:1 10"));
+}
+
 Test(row_words, where_no_line_is_the_users_own_libraries_have_theirs)
 {
 	bool own_code = true;

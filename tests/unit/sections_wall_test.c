@@ -56,6 +56,19 @@ Test(sections_wall, a_page_says_how_much_faster_more_cpus_can_make_it)
 	          "%s", text);
 }
 
+Test(sections_wall, a_gain_that_rounds_to_nothing_is_said_to_be_none)
+{
+	struct profile *p = profile();
+
+	p->parallel.none_ns = MS(850);
+	p->parallel.alone.function = "[jit 4711]";
+	p->parallel.alone.file = NULL;
+	const char *text = made_text(made_section(p, READER_PAGE, section_parallel));
+	cr_expect(strstr(text, "\n> code that a JIT compiler made was alone on a CPU for 1.00 s of "
+	                       "1.20 s; more CPUs would hardly make the run faster\n") != NULL,
+	          "%s", text);
+}
+
 Test(sections_wall, a_process_is_named_where_no_place_of_it_is_most)
 {
 	struct profile *p = profile();
