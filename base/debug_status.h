@@ -12,6 +12,9 @@ enum debug_level {
 	DEBUG_LINES = 3    /* DWARF: lines and inlines */
 };
 
+/* The remedy of a script's interpreter, where there is nothing to be done. */
+#define DEBUG_REMEDY_SCRIPT "symbols would name nothing of a script"
+
 struct debug_status {
 	enum debug_level level;
 	char source[256]; /* the file the best of it came from; "" if none */

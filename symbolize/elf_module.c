@@ -195,7 +195,7 @@ static bool set_remedy(struct elf_module *m)
 
 	// What a script does is none of its interpreter's functions.
 	if (origin_is_interpreter(m->path) && !is_own_file(m->path))
-		set_text(m->status.remedy, "symbols would name nothing of a script");
+		set_text(m->status.remedy, DEBUG_REMEDY_SCRIPT);
 	else if (is_of_wheel(m->path) && is_own_file(m->path))
 		set_text(m->status.remedy, "a wheel: use a build with debug information");
 	else if (is_own_file(m->path))

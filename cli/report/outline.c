@@ -226,6 +226,14 @@ static int print_others(const struct outline *o, const struct findings *findings
 	return print_section(o, section_other_findings(&r, findings, verdict, err), err);
 }
 
+static int print_limits(const struct outline *o, const struct verdict *verdict, struct error *err)
+{
+	cleanup(report) struct report r = begin(o);
+
+	r.advised = verdict->next;
+	return print_section(o, section_limits(&r, err), err);
+}
+
 // A terminal shows the end of what was printed: there the answer stands.
 static int print_brief(const struct outline *o, struct error *err)
 {
@@ -239,7 +247,7 @@ static int print_brief(const struct outline *o, struct error *err)
 	    print_parallel(o, err) < 0 || print_made(o, section_ranks, err) < 0 ||
 	    print_made(o, section_workers, err) < 0 ||
 	    (!verdict.too_few && print_hot(o, err) < 0) || print_subjects(o, err) < 0 ||
-	    print_made(o, section_limits, err) < 0)
+	    print_limits(o, &verdict, err) < 0)
 		return -1;
 	if (print_short(o, section_warmup, 1, 1, err) < 0 ||
 	    print_others(o, findings, &verdict, err) < 0)

@@ -235,8 +235,9 @@ struct report {
 	const struct view *view;
 	const struct rule_limits *limits; /* of findings; NULL: the rules' own */
 	enum reader reader;
-	bool ascii;      /* the reader knows no other characters */
-	const char *cut; /* what the view leaves out, in words; NULL: nothing, or not needed */
+	bool ascii;          /* the reader knows no other characters */
+	const char *advised; /* what the answer says to do, which nothing need say again; NULL */
+	const char *cut;     /* what the view leaves out, in words; NULL: nothing, or not needed */
 	/* For section.c. */
 	struct report_block *blocks;
 	struct report_answer *answers;

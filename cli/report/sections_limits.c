@@ -5,8 +5,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/debug_status.h"
+#include "base/error.h"
 #include "base/format.h"
 #include "base/op.h"
+#include "base/origin.h"
 #include "base/path.h"
 #include "base/rung.h"
 #include "base/share.h"
@@ -34,7 +36,9 @@
 #define MACHINE_NS_MIN  (NS_PER_SEC / 5) /* /proc/stat counts in hundredths of a second */
 #define OTHERS_SHARE    0.2
 #define STEAL_SHARE     0.01
-#define CALLLESS_SHARE  0.01 /* nor kernel time without callers */
+#define KERNEL_SHARE    0.05 /* of the critical thread's CPU time: below it the kernel is no matter \
+	                      */
+#define CALLLESS_SHARE 0.01  /* nor kernel time without callers */
 
 static void say_figures(struct section *s, const struct run *run, const struct totals *totals)
 {
@@ -81,6 +85,16 @@ static void say_callless(struct section *s, const struct totals *totals)
 			share);
 }
 
+// Where the kernel hardly ran, which of its functions did is no matter.
+static bool kernel_matters(const struct report *r)
+{
+	struct account account;
+	struct error failed;
+
+	return !r->view->brief || query_account(r->profile, &account, &failed) < 0 ||
+	       share_of(account.kernel_ns, account.ns[METRIC_ON_CPU]) >= KERNEL_SHARE;
+}
+
 static void say_rung(struct section *s, const struct run *run)
 {
 	static const char *const without[] = {
@@ -91,7 +105,8 @@ static void say_rung(struct section *s, const struct run *run)
 	};
 	bool known = run->rung >= RUNG_PERF_KERNEL && run->rung <= RUNG_PROC;
 
-	if (!known || !without[run->rung])
+	if (!known || !without[run->rung] ||
+	    (run->rung == RUNG_PERF_USER && !kernel_matters(s->report)))
 		return;
 	section_say(s, "%s%s%s%s%s%s", without[run->rung],
 	            run->rung_reason && *run->rung_reason ? " (" : "",
@@ -142,6 +157,19 @@ static void say_share(const struct module_rows *modules, const struct module_row
 	         first ? " of " : "", first ? modules->of : "");
 }
 
+// Nothing is to be done about it, or the answer says what.
+static bool is_said(const struct report *r, const struct module_row *row)
+{
+	return strcmp(row->remedy, DEBUG_REMEDY_SCRIPT) == 0 ||
+	       (*row->remedy && r->advised && strstr(r->advised, row->remedy));
+}
+
+// "[jit 4711]" says no more than "[jit]".
+static const char *module_words(const struct module_row *row)
+{
+	return origin_is_jit(row->path) ? "code that a JIT compiler made" : path_base(row->path);
+}
+
 // "no lines for perl (63.5 % of wall time), libm.so.6 (4.2 %): …": those that lack the same as the
 // first.
 static int say_modules_briefly(struct section *s, struct error *err)
@@ -156,7 +184,7 @@ static int say_modules_briefly(struct section *s, struct error *err)
 		return -1;
 	for (size_t i = 0; i < modules->count && count < MODULES_BRIEF; i++) {
 		const struct module_row *row = &modules->rows[i];
-		if (!lacks_lines(row) || is_named(row) ||
+		if (!lacks_lines(row) || is_named(row) || is_said(s->report, row) ||
 		    share_of(row->part_ns, modules->all_ns) < MODULE_SHARE)
 			continue;
 		if (first &&
@@ -165,7 +193,7 @@ static int say_modules_briefly(struct section *s, struct error *err)
 		first = first ? first : row;
 		say_share(modules, row, !count, share, sizeof(share));
 		words = report_say(s->report, "%s%s%s (%s)", words, count++ ? ", " : "",
-		                   path_base(row->path), share);
+		                   module_words(row), share);
 	}
 	if (first)
 		section_say(s, "%s %s%s%s", lacking(first->level), words,

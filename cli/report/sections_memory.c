@@ -389,9 +389,12 @@ static void note_brief(struct section *s, const struct memory_rows *rows)
 	                          several ? "of the largest process " : "", format_bytes(peak).text)
 		     : "";
 
-	section_note(s, NOTE_SAY, true, "%slive at most %s%s, after %s; %s", rss, about(rows),
-	             format_bytes(rows->peak_bytes).text, format_duration(rows->peak_ns).text,
-	             allocated_words(s->report, rows));
+	// What is reserved takes memory only where it is written to.
+	bool reserved = peak && !several && rows->peak_bytes > peak;
+	section_note(s, NOTE_SAY, true, "%slive at most %s%s%s, after %s; %s", rss, about(rows),
+	             format_bytes(rows->peak_bytes).text,
+	             reserved ? " (with what was reserved and not used)" : "",
+	             format_duration(rows->peak_ns).text, allocated_words(s->report, rows));
 }
 
 // NULL on error.

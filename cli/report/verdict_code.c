@@ -170,25 +170,43 @@ static bool advise_jit(const struct verdict_facts *f, struct verdict *v)
 	return verdict_advise(v, "For the names of its functions, %s.", remedy);
 }
 
+// Through this V8 goes into each function of a script that it interprets.
+#define INTERPRETER "Builtins_InterpreterEntryTrampoline"
+
+// The row with most total time that stands for functions of the program's own, which have no names.
+static const struct row *nameless_functions(const struct verdict_facts *f)
+{
+	const struct row *most = NULL;
+
+	for (size_t i = 0; i < f->cpu->count; i++) {
+		const struct row *row = &f->cpu->rows[i];
+		bool made = verdict_is_mark(row) && strcmp(row->name, "[jit]") == 0;
+		if ((made || strcmp(row->name, INTERPRETER) == 0) &&
+		    (!most || row->total > most->total))
+			most = row;
+	}
+	return most;
+}
+
 // Compiled code without symbols calls functions of its runtime, each of which is a small part:
 // names of the program's own functions would say who asks for all of them.
 static bool above_runtime(const struct verdict_facts *f, struct verdict *v)
 {
-	const struct row *hot = verdict_hottest(f), *jit = NULL;
+	const struct row *hot = verdict_hottest(f), *jit = nameless_functions(f);
 	char name[200];
 
-	for (size_t i = 0; i < f->cpu->count && !jit; i++)
-		if (verdict_is_mark(&f->cpu->rows[i]) && strcmp(f->cpu->rows[i].name, "[jit]") == 0)
-			jit = &f->cpu->rows[i];
 	if (!jit || !hot || !origin_is_foreign(hot->module, hot->file) ||
 	    share_of(jit->total, f->all) < MOST_SHARE ||
 	    (double)jit->total < ABOVE_RUNTIME * (double)hot->self)
 		return false;
 	short_name(hot->name, name, sizeof(name));
-	verdict_say(v,
-	            "%s %% of %s is spent in code without symbols that a JIT compiler made and in "
-	            "what this calls, the largest part in %s.",
-	            format_percent(jit->total, f->all).text, f->of, name);
+	bool made = verdict_is_mark(jit);
+	verdict_say(v, "%s %% of %s is spent in %s, the largest part in %s.",
+	            format_percent(jit->total, f->all).text, f->of,
+	            made ? "code without symbols that a JIT compiler made and in what this calls"
+	                 : "functions of the script, which have no names here, and in what these "
+	                   "call",
+	            name);
 	return advise_jit(f, v);
 }
 

@@ -25,6 +25,8 @@
 #define SERVED_SHARE 0.5 /* of the CPU time: so long others of the run waited for it at sockets */
 #define LOOK_NS      (500 * NS_PER_MS) /* a master looks after its workers no more often */
 #define RANK_SHARE   0.1               /* of wall time, waited for one rank: less is no matter */
+#define WAITS_LIFE   2                 /* waits, in which a thread ... */
+#define LIFE_SHARE   0.5               /* ... spends so much of its life: it waits for its end */
 #define WORKS_SHARE  0.1 /* of wall time, on CPUs or ready to be there: less is hardly any work */
 
 static bool works(const struct verdict_facts *f)
@@ -55,6 +57,14 @@ static bool keeps_others(const struct verdict_facts *f, const struct row *row)
 	return false;
 }
 
+// Helpers of a server wait for all their lives, until a signal has them end: that is no signal that
+// anything goes on.
+static bool waits_for_its_end(const struct wait_row *wait)
+{
+	return wait->kind == WAIT_KIND_SIGNAL && wait->count <= wait->waiter.threads * WAITS_LIFE &&
+	       (double)wait->ns >= LIFE_SHARE * (double)wait->waiter.life_ns;
+}
+
 // Most of all time is waited in one function for sockets, and hardly any of it for others of the
 // run: a server's processes wait for clients that are no part of it. A client of the run waits for
 // as long as the server works, however long the server's other processes are idle; a master that
@@ -73,10 +83,12 @@ uint64_t verdict_waited_outside(const struct verdict_facts *f)
 		const struct wait_row *wait = &waits->rows[i];
 		// Who only looks after others, which are of no KIND, does not wait for requests of
 		// theirs.
-		if (wait->cause == METRIC_OFF_NET && wait->kind && wait->holder.threads)
+		if (wait->cause == METRIC_OFF_NET && wait->kind && wait->holder.threads &&
+		    !waits_for_its_end(wait))
 			owned += wait->ns;
+		// Nor is once or twice what somebody does who has requests.
 		if (wait->kind == WAIT_KIND_DESCRIPTOR && wait->holder.threads &&
-		    wait->median_ns < LOOK_NS)
+		    wait->median_ns < LOOK_NS && wait->count > wait->waiter.threads * WAITS_LIFE)
 			served += wait->ns;
 	}
 	bool inside = share_of(owned, waited) >= OWNED_SHARE ||
@@ -334,7 +346,8 @@ static uint64_t signalled_ns(const struct verdict_facts *f)
 
 	for (size_t i = 0; waits && i < waits->count; i++) {
 		const struct wait_row *row = &waits->rows[i];
-		if (row->kind == WAIT_KIND_SIGNAL && row->holder.threads && !row->guessed)
+		if (row->kind == WAIT_KIND_SIGNAL && row->holder.threads && !row->guessed &&
+		    !waits_for_its_end(row))
 			ns += row->ns;
 	}
 	return ns;

@@ -256,6 +256,23 @@ Test(text_ops, a_small_program_gets_no_table_of_memory)
 	free(page);
 }
 
+// A runtime reserves its heap.
+Test(text_ops, what_is_live_beyond_the_peak_rss_was_reserved)
+{
+	for (int reserved = 0; reserved <= 1; reserved++) {
+		struct profile *profile = fake_profile_with_ops();
+		struct view view = view_default();
+		view_make_brief(&view);
+		if (reserved)
+			profile->memory.peak_bytes = UINT64_C(3) << 30;
+		char *page = text_page(profile, &view, golden_terminal(200, false, false));
+		cr_expect(ne(ptr, strstr(page, "live at most "), NULL), "%s", page);
+		cr_expect_eq(strstr(page, " (with what was reserved and not used), after ") != NULL,
+		             reserved, "%s", page);
+		free(page);
+	}
+}
+
 Test(text_ops, a_program_without_ops_is_told_so)
 {
 	struct view view = view_default();

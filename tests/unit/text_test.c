@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The report of a hand-made profile, compared with tests/golden/.
 #include "base/clock.h"
+#include "base/debug_status.h"
 #include "base/format.h"
+#include "base/rung.h"
 #include "symbolize/symbolizer.h"
 #include "tests/support/expect.h"
 #include "tests/support/golden.h"
@@ -438,6 +440,62 @@ Test(text, generated_code_is_a_limit_only_if_there_is_something_to_say)
 	             NULL),
 	          "%s", page);
 	free(page);
+}
+
+static char *brief_page(struct profile *profile)
+{
+	struct view view = view_default();
+
+	view_make_brief(&view);
+	return text_page(profile, &view, golden_terminal(200, false, false));
+}
+
+Test(text, a_brief_report_has_no_limit_that_the_answer_has)
+{
+	static struct row jit = { .name = "[jit]",
+		                  .self = 30 * NS_PER_SEC,
+		                  .total = 30 * NS_PER_SEC,
+		                  .self_ns = { [METRIC_ON_CPU] = 30 * NS_PER_SEC } };
+	struct module_row module = { .path = "[jit 12]", .reason = "", .remedy = "use --names" };
+	struct profile *profile = fake_profile();
+
+	profile->functions = &jit;
+	profile->function_count = 1;
+	module.self_ns = profile->totals.on_cpu_ns / 2;
+	profile->modules = &module;
+	profile->module_count = 1;
+	char *page = brief_page(profile);
+	cr_expect(ne(ptr, strstr(page, "For the names of its functions, use --names."), NULL), "%s",
+	          page);
+	cr_expect(eq(ptr, strstr(page, "no names for"), NULL), "%s", page);
+	free(page);
+	module.remedy = DEBUG_REMEDY_SCRIPT;
+	page = brief_page(profile);
+	cr_expect(eq(ptr, strstr(page, "no names for"), NULL), "%s", page);
+	free(page);
+	module.remedy = "run it by node";
+	profile->functions = fake_profile()->functions;
+	profile->modules = &module;
+	profile->module_count = 1;
+	page = brief_page(profile);
+	cr_expect(ne(ptr, strstr(page, "no names for code that a JIT compiler made ("), NULL), "%s",
+	          page);
+	free(page);
+}
+
+Test(text, a_brief_report_misses_kernel_functions_only_where_the_kernel_matters)
+{
+	static const char words[] = "no kernel functions";
+	struct profile *profile = fake_profile();
+
+	profile->run.rung = RUNG_PERF_USER;
+	for (int matters = 0; matters <= 1; matters++) {
+		profile->account.kernel_ns =
+			profile->account.ns[METRIC_ON_CPU] / (matters ? 10 : 30);
+		char *page = brief_page(profile);
+		cr_expect_eq(strstr(page, words) != NULL, matters, "%s", page);
+		free(page);
+	}
 }
 
 Test(text, only_rows_that_matter_are_marked_as_ties)

@@ -1431,17 +1431,29 @@ Test(text_verdict, processes_that_wait_for_nobody_of_the_run_are_idle)
 		                            .total = 340 * NS_PER_SEC,
 		                            .self_ns = { [METRIC_OFF_NET] = 340 * NS_PER_SEC } };
 
+	// Six waits of five threads that live for 250 s in sum are waits for their end.
 	static const struct {
 		uint64_t owned_s, median_ms;
 		bool inside;
-	} cases[] = { { 2, 1, false }, { 7, 1, true }, { 200, 1, true }, { 7, 1000, false } };
+		uint32_t kind;
+		uint64_t count;
+	} cases[] = { { 2, 1, false, WAIT_KIND_DESCRIPTOR, 7000 },
+		      { 7, 1, true, WAIT_KIND_DESCRIPTOR, 7000 },
+		      { 200, 1, true, WAIT_KIND_DESCRIPTOR, 7000 },
+		      { 7, 1000, false, WAIT_KIND_DESCRIPTOR, 7 },
+		      { 7, 200, false, WAIT_KIND_DESCRIPTOR, 10 },
+		      { 200, 1000, false, WAIT_KIND_SIGNAL, 6 },
+		      { 200, 1000, true, WAIT_KIND_SIGNAL, 600 } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct wait_row wait = { .cause = METRIC_OFF_NET,
-			                 .kind = WAIT_KIND_DESCRIPTOR,
+			                 .kind = cases[i].kind,
+			                 .count = cases[i].count,
+			                 .waiter = { .threads = 5, .life_ns = 250 * NS_PER_SEC },
 			                 .holder = { .threads = 1 },
 			                 .median_ns = cases[i].median_ms * NS_PER_MS,
 			                 .ns = cases[i].owned_s * NS_PER_SEC };
+		bool signalled = cases[i].inside && cases[i].kind == WAIT_KIND_SIGNAL;
 		struct profile *profile = fake_profile();
 		profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
 		profile->account.ns[METRIC_OFF_LOCK] = 0;
@@ -1453,7 +1465,10 @@ Test(text_verdict, processes_that_wait_for_nobody_of_the_run_are_idle)
 		profile->all = 400 * NS_PER_SEC;
 		profile->waits = (struct wait_rows){ .rows = &wait, .count = 1 };
 		expect_verdict(profile,
-		               cases[i].inside
+		               signalled ? "85.0 % of the time its threads and processes waited "
+		                           "in select (select.c:69), mostly until another one sent "
+		                           "a signal."
+		               : cases[i].inside
 		                       ? "85.0 % of the time its threads and processes "
 		                         "waited for sockets or events, in select"
 		                       : "Its threads were idle, waiting for requests from "
@@ -1641,6 +1656,16 @@ Test(text_verdict, code_of_a_jit_compiler_comes_before_functions_of_its_runtime)
 		"70.0 % of the CPU time is spent in code without symbols that a JIT compiler "
 		"made and in what this calls, the largest part in "
 		"v8::internal::Runtime_StringSplit.");
+	// So are functions of a script that V8 interprets, which are most of this one.
+	rows[1].name = "Builtins_InterpreterEntryTrampoline";
+	rows[1].module = "/usr/bin/node";
+	expect_verdict(
+		profile,
+		"70.0 % of the CPU time is spent in functions of the script, which have no names "
+		"here, and in what these call, the largest part in "
+		"v8::internal::Runtime_StringSplit.");
+	rows[1].name = "[jit]";
+	rows[1].module = NULL;
 	rows[0].self = 3 * NS_PER_SEC;
 	expect_no_words(profile, "and in what this calls");
 }
