@@ -605,15 +605,18 @@ static bool is_users(const struct search *s, uint32_t line)
 }
 
 // What a library's functions, or an interpreter's, do in turns is their own affair, or chance;
-// below one line of the user's own, too, but where no line tells one call there from another.
+// below one line of the user's own, too, but where no line tells one call there from another. Where
+// one line has all that the thread does, as that which calls main(), what comes between is chance.
 static bool is_users_loop(const struct search *s, uint32_t caller, uint32_t phases)
 {
-	bool users = is_users(s, caller) && !key_of(s, caller)->line;
+	int users = 0;
 
-	for (int phase = 1; phase < ELSEWHERE && !users; phase++)
-		users = s->phases[phase] && (phases & UINT32_C(1) << (phase - 1)) &&
-		        is_users(s, s->phases[phase]);
-	return users;
+	for (int phase = 1; phase < ELSEWHERE; phase++)
+		users += s->phases[phase] && (phases & UINT32_C(1) << (phase - 1)) &&
+		         is_users(s, s->phases[phase]);
+	if (!is_users(s, caller))
+		return users > 1;
+	return users || !key_of(s, caller)->line;
 }
 
 // From the outermost caller inwards, as long as nearly all is below one of them.

@@ -236,6 +236,17 @@ Test(query_iterations, below_one_line_of_the_users_own_a_librarys_turns_are_no_l
 	cr_expect(eq(sz, found->count, 0));
 }
 
+// What calls main() is called once: between its times it was not seen.
+Test(query_iterations, the_one_line_that_has_all_is_no_loop)
+{
+	for (int i = 0; i < 12; i++) {
+		run(10, "start@libc > script a.c:25");
+		run(2, "start@libc > collect@libc");
+	}
+	cleanup(iterations) struct iterations *found = ask_for();
+	cr_expect(eq(sz, found->count, 0));
+}
+
 Test(query_iterations, an_empty_profile_has_none)
 {
 	cleanup(iterations) struct iterations *found = ask_for();
