@@ -218,12 +218,20 @@ static int print_subjects(const struct outline *o, struct error *err)
 	                                                                                       : 0;
 }
 
+// The warning of a warm-up, and findings that neither it nor VERDICT has.
 static int print_others(const struct outline *o, const struct findings *findings,
                         const struct verdict *verdict, struct error *err)
 {
 	cleanup(report) struct report r = begin(o);
+	struct section *warmup = section_warmup(&r, err);
 
-	return print_section(o, section_other_findings(&r, findings, verdict, err), err);
+	if (!warmup)
+		return -1;
+	bool warned = warmup->shown;
+	section_keep_notes(warmup, 1, 1);
+	if (print_section(o, warmup, err) < 0)
+		return -1;
+	return print_section(o, section_other_findings(&r, findings, verdict, warned, err), err);
 }
 
 static int print_limits(const struct outline *o, const struct verdict *verdict, struct error *err)
@@ -249,8 +257,7 @@ static int print_brief(const struct outline *o, struct error *err)
 	    (!verdict.too_few && print_hot(o, err) < 0) || print_subjects(o, err) < 0 ||
 	    print_limits(o, &verdict, err) < 0)
 		return -1;
-	if (print_short(o, section_warmup, 1, 1, err) < 0 ||
-	    print_others(o, findings, &verdict, err) < 0)
+	if (print_others(o, findings, &verdict, err) < 0)
 		return -1;
 	return o->format->verdict(o->format->context, &verdict, err);
 }

@@ -29,10 +29,12 @@ section_maker section_sheet_findings;
  */
 section_maker section_summary;
 
-/* Of them, what VERDICT does not say: a line each, for people. */
+/* Of them, what VERDICT does not say, nor the section of the warm-up, if that has WARNED of one: a
+   line each, for people. */
 struct verdict;
 struct section *section_other_findings(struct report *r, const struct findings *findings,
-                                       const struct verdict *verdict, struct error *err);
+                                       const struct verdict *verdict, bool warned,
+                                       struct error *err);
 
 /* What the run ran on and with. */
 section_maker section_environment;

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/format.h"
+#include "base/share.h"
 #include "cli/report/view.h"
 #include "merge/profile/profile.h"
 #include "merge/query/query.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define GIL_SHARE   0.01 /* the same, of waits for the GIL */
 #define WORTH_SHARE 0.01 /* of the time: less is not worth a line */
 #define START_PART  10   // of the run, that the account of an unseen process has at least
 
@@ -98,6 +100,10 @@ static const char *say_thread(struct report *r, const struct account *a)
 // wall time threads hold it in turns.
 static void say_gil(struct section *s, const struct account *account, bool by_wall)
 {
+	if (s->report->view->brief &&
+	    share_of(account->gil_all_waited_ns, account->lifetime_ns) < GIL_SHARE &&
+	    share_of(account->gil_waited_ns, account->lifetime_ns) < GIL_SHARE)
+		return; // nobody was kept from it
 	bool others = account->gil_all_waited_ns > account->gil_waited_ns;
 	struct short_text all = format_duration(account->gil_all_waited_ns);
 

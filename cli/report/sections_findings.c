@@ -217,8 +217,24 @@ struct section *section_findings(struct report *r, const struct findings *findin
 }
 
 // Those that the verdict does not say anyway, a line each.
+// One line has no room for what shares are without: the answer says it, and what they cost.
+static const struct finding *without_base(struct report *r, const struct finding *finding)
+{
+	static const char base[] = " (excluding waits for a CPU)";
+	const char *at = strstr(finding->fact, base);
+	struct finding *shorter = at ? report_take(r, sizeof(*shorter)) : NULL;
+
+	if (!shorter)
+		return finding;
+	*shorter = *finding;
+	snprintf(shorter->fact, sizeof(shorter->fact), "%.*s%s", (int)(at - finding->fact),
+	         finding->fact, at + strlen(base));
+	return shorter;
+}
+
 struct section *section_other_findings(struct report *r, const struct findings *findings,
-                                       const struct verdict *verdict, struct error *err)
+                                       const struct verdict *verdict, bool warned,
+                                       struct error *err)
 {
 	struct section *s = section_new(r, "findings", "other findings");
 	size_t left = 0;
@@ -237,10 +253,12 @@ struct section *section_other_findings(struct report *r, const struct findings *
 		// How far to trust the numbers is in the limits, unless they are of no use.
 		bool doubt = finding->rule->subject == RULES_QUALITY &&
 		             finding->severity < SEVERITY_ERROR;
-		if (finding == verdict->said || finding == verdict->said_next || doubt)
+		// And the first warning of a warm-up is in the section of it.
+		bool said = warned && strcmp(finding->rule->id, "WARM-FIRST") == 0;
+		if (finding == verdict->said || finding == verdict->said_next || doubt || said)
 			continue;
 		if (s->row_count < VIEW_TOP_BRIEF)
-			section_row(s, finding);
+			section_row(s, without_base(r, finding));
 		else
 			left++;
 	}

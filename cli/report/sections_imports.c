@@ -9,6 +9,7 @@
 #define BRIEF_PERCENT 10 // and in a report of one screen
 #define ROW_PERCENT   5  // of all imports
 #define ROWS_MAX      8
+#define ROWS_BRIEF    3 // most of them are imported by the one above
 
 REPORT_KEEPS(import_rows, struct import_rows *);
 
@@ -74,7 +75,8 @@ static const char *say_whole(struct report *r, const struct import_rows *rows)
 struct section *section_imports(struct report *r, struct error *err)
 {
 	const struct query query = view_query(r->view, BY_FUNCTION, SORT_TOTAL);
-	size_t most = r->view->top < ROWS_MAX ? r->view->top : ROWS_MAX;
+	size_t max = r->view->brief ? ROWS_BRIEF : ROWS_MAX;
+	size_t most = r->view->top < max ? r->view->top : max;
 	const struct import_rows *rows =
 		keep_import_rows(r, query_imports(r->profile, &query, err), err);
 

@@ -31,14 +31,25 @@
 #define LIMITS_BRIEF    3 /* and how many limits that has */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
 #define MODULE_SHARE    0.01             /* below this a library is not worth a line; -v: all */
+#define BRIEF_SHARE     0.05             /* the same, of a report of one screen */
 #define MEMORY_SHARE    0.01             /* nor bytes whose end is not known */
 #define UNSEEN_NS_MIN   NS_PER_SEC       /* shorter runs are asked for more work anyway */
 #define MACHINE_NS_MIN  (NS_PER_SEC / 5) /* /proc/stat counts in hundredths of a second */
 #define OTHERS_SHARE    0.2
 #define STEAL_SHARE     0.01
-#define KERNEL_SHARE    0.05 /* of the critical thread's CPU time: below it the kernel is no matter \
-	                      */
-#define CALLLESS_SHARE 0.01  /* nor kernel time without callers */
+#define KERNEL_SHARE                                                                               \
+	0.05                /* of the critical thread's CPU time: below it the kernel is no matter \
+	                     */
+#define CALLLESS_SHARE 0.01 /* nor kernel time without callers */
+
+// A report of one screen has the peak RSS beside the allocations.
+static bool has_memory(struct report *r)
+{
+	struct error failed;
+	const struct section *memory = r->view->brief ? section_memory(r, &failed) : NULL;
+
+	return memory && memory->shown;
+}
 
 static void say_figures(struct section *s, const struct run *run, const struct totals *totals)
 {
@@ -56,7 +67,7 @@ static void say_figures(struct section *s, const struct run *run, const struct t
 	else if (run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
 		         format_duration(overhead_ns(run)).text, dot);
-	if (run->peak_rss_bytes)
+	if (run->peak_rss_bytes && !has_memory(s->report))
 		snprintf(rss, sizeof(rss), " %s peak RSS %s%s", dot,
 		         totals->processes > 1 ? "of the largest process " : "",
 		         format_bytes(run->peak_rss_bytes).text);
@@ -185,7 +196,7 @@ static int say_modules_briefly(struct section *s, struct error *err)
 	for (size_t i = 0; i < modules->count && count < MODULES_BRIEF; i++) {
 		const struct module_row *row = &modules->rows[i];
 		if (!lacks_lines(row) || is_named(row) || is_said(s->report, row) ||
-		    share_of(row->part_ns, modules->all_ns) < MODULE_SHARE)
+		    share_of(row->part_ns, modules->all_ns) < BRIEF_SHARE)
 			continue;
 		if (first &&
 		    (row->level != first->level || strcmp(row->remedy, first->remedy) != 0))

@@ -614,6 +614,8 @@ struct section *section_steps(struct report *r, struct error *err)
 		return NULL;
 	if (r->view->brief) {
 		section_keep_notes(s, steps_have_two_lengths(steps) ? 2 : 1, 0);
+		if (!r->view->steps) // nobody has asked which are slow
+			return section_end(s, err);
 		return add_slowest(s, steps, slowest, err) < 0 ? NULL : section_end(s, err);
 	}
 	int count = add_slowest(s, steps, slowest, err);

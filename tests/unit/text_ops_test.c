@@ -267,6 +267,8 @@ Test(text_ops, what_is_live_beyond_the_peak_rss_was_reserved)
 			profile->memory.peak_bytes = UINT64_C(3) << 30;
 		char *page = text_page(profile, &view, golden_terminal(200, false, false));
 		cr_expect(ne(ptr, strstr(page, "live at most "), NULL), "%s", page);
+		const char *rss = strstr(page, "peak RSS ");
+		cr_expect(rss && !strstr(rss + 1, "peak RSS "), "%s", page); // in one place
 		cr_expect_eq(strstr(page, " (with what was reserved and not used), after ") != NULL,
 		             reserved, "%s", page);
 		free(page);

@@ -230,3 +230,48 @@ Test(text_run, findings_at_two_widths)
 	              text_page(profile, &view, golden_terminal(100, false, false)));
 	golden_expect("findings-60", text_page(profile, &view, golden_terminal(60, false, true)));
 }
+
+// What the section of the warm-up warns of, and what shares are without, is said once.
+Test(text_run, other_findings_of_a_brief_report_fit_their_line)
+{
+	static const struct rule rules[] = { { .id = "CPU-HOT", .subject = RULES_CPU },
+		                             { .id = "IO-X", .subject = RULES_IO },
+		                             { .id = "WARM-FIRST", .subject = RULES_WARMUP } };
+	struct profile *p = fake_profile_with_warmup(WARMUP_INCLUDED);
+	struct view view = view_default();
+
+	for (int i = 0; i < 3; i++)
+		p->findings[i] = (struct finding){
+			.rule = &rules[i],
+			.severity = SEVERITY_WARN,
+			.share = i ? 0.1 : 0.9,
+			.saving_ns = (uint64_t)(3 - i) * NS_PER_SEC,
+			.fact = "work: 20 % of the time (excluding waits for a CPU), most in f",
+			.advice = "Less.",
+		};
+	p->finding_count = p->findings_shown = 3;
+	view_make_brief(&view);
+	char *page = text_page(p, &view, golden_terminal(200, false, false));
+	char *others = strstr(page, "\nother findings");
+	cr_assert(ne(ptr, others, NULL), "%s", page);
+	*strstr(others + 1, "\n\n") = '\0';
+	cr_expect(ne(ptr, strstr(others, "  work: 20 % of the time, most in f"), NULL), "%s",
+	          others);
+	cr_expect(eq(ptr, strstr(others, "WARM-FIRST"), NULL), "%s", others);
+	free(page);
+}
+
+Test(text_run, a_brief_report_has_a_line_about_the_gil_where_anybody_waited)
+{
+	for (int waited = 0; waited <= 1; waited++) {
+		struct profile *p = fake_profile();
+		struct view view = view_default();
+		p->account.gil_held_ns = p->account.lifetime_ns / 2;
+		p->account.gil_waited_ns = p->account.gil_all_waited_ns =
+			waited ? p->account.lifetime_ns / 4 : 0;
+		view_make_brief(&view);
+		char *page = text_page(p, &view, golden_terminal(100, false, false));
+		cr_expect_eq(strstr(page, "the GIL: held") != NULL, waited, "%s", page);
+		free(page);
+	}
+}
