@@ -253,8 +253,11 @@ struct section *section_other_findings(struct report *r, const struct findings *
 		// How far to trust the numbers is in the limits, unless they are of no use.
 		bool doubt = finding->rule->subject == RULES_QUALITY &&
 		             finding->severity < SEVERITY_ERROR;
-		// And the first warning of a warm-up is in the section of it.
-		bool said = warned && strcmp(finding->rule->id, "WARM-FIRST") == 0;
+		// The first warning of a warm-up is in the section of it, and for how long a server
+		// was idle is behind what it does while it works.
+		bool said = (warned && strcmp(finding->rule->id, "WARM-FIRST") == 0) ||
+		            (strcmp(finding->rule->id, "IO-IDLE") == 0 &&
+		             strstr(verdict->sentence, "idle, waiting for requests"));
 		if (finding == verdict->said || finding == verdict->said_next || doubt || said)
 			continue;
 		if (s->row_count < VIEW_TOP_BRIEF)

@@ -217,10 +217,10 @@ static enum measured measure_mpi(const struct evidence *e, const struct rule *ru
 		finding_place(row->holder.function, row->holder.file, row->holder.line, place,
 		              sizeof(place));
 	if (rank)
-		snprintf(whom, sizeof(whom), ", for rank %u%s%s", rank - 1,
+		snprintf(whom, sizeof(whom), ", waiting for rank %u%s%s", rank - 1,
 		         row ? ", which is in " : "", row ? place : "");
 	else if (row)
-		snprintf(whom, sizeof(whom), ", for a rank that is in %s", place);
+		snprintf(whom, sizeof(whom), ", waiting for a rank that is in %s", place);
 	if (rank || row)
 		finding_advise(finding,
 		               "Distribute that work evenly over the ranks. If it is even, "

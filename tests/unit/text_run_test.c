@@ -236,28 +236,31 @@ Test(text_run, other_findings_of_a_brief_report_fit_their_line)
 {
 	static const struct rule rules[] = { { .id = "CPU-HOT", .subject = RULES_CPU },
 		                             { .id = "IO-X", .subject = RULES_IO },
-		                             { .id = "WARM-FIRST", .subject = RULES_WARMUP } };
+		                             { .id = "WARM-FIRST", .subject = RULES_WARMUP },
+		                             { .id = "IO-IDLE", .subject = RULES_IO } };
 	struct profile *p = fake_profile_with_warmup(WARMUP_INCLUDED);
 	struct view view = view_default();
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		p->findings[i] = (struct finding){
 			.rule = &rules[i],
 			.severity = SEVERITY_WARN,
 			.share = i ? 0.1 : 0.9,
-			.saving_ns = (uint64_t)(3 - i) * NS_PER_SEC,
+			.saving_ns = (uint64_t)(4 - i) * NS_PER_SEC,
 			.fact = "work: 20 % of the time (excluding waits for a CPU), most in f",
 			.advice = "Less.",
 		};
-	p->finding_count = p->findings_shown = 3;
+	p->finding_count = p->findings_shown = 4;
 	view_make_brief(&view);
 	char *page = text_page(p, &view, golden_terminal(200, false, false));
+	cr_expect(ne(ptr, strstr(page, "was idle, waiting for requests"), NULL), "%s", page);
 	char *others = strstr(page, "\nother findings");
 	cr_assert(ne(ptr, others, NULL), "%s", page);
 	*strstr(others + 1, "\n\n") = '\0';
 	cr_expect(ne(ptr, strstr(others, "  work: 20 % of the time, most in f"), NULL), "%s",
 	          others);
 	cr_expect(eq(ptr, strstr(others, "WARM-FIRST"), NULL), "%s", others);
+	cr_expect(eq(ptr, strstr(others, "IO-IDLE"), NULL), "%s", others);
 	free(page);
 }
 
