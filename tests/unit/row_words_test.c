@@ -84,3 +84,11 @@ Test(row_words, waiting_for_a_cpu_makes_no_row_one_of_code_that_runs)
 	row.self_ns[METRIC_ON_CPU] = 31;
 	cr_expect(eq(str, (char *)row_kind_words(&row), "native"));
 }
+
+Test(row_words, what_only_starts_a_program_is_known)
+{
+	cr_expect(row_is_startup("__libc_start_main"));
+	cr_expect(row_is_startup("runtime.goexit"));
+	cr_expect(row_is_startup("_dl_sysdep_start"));
+	cr_expect(!row_is_startup("main.main"));
+}
