@@ -389,15 +389,17 @@ void wall_place_edges(struct wall *w, const struct history *h)
 
 void wall_uncount_spins(struct wall *w, struct history *h, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct deque *s = &h->samples;
+	struct deque *s = &h->samples;
 
 	for (size_t i = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= from_ns);
 	     i < s->count && deque_at(s, struct place, i)->from_ns <= to_ns; i++) {
-		const struct place *place = deque_at(s, struct place, i);
+		struct place *place = deque_at(s, struct place, i);
 		struct edge_slot *slot = place->via ? &w->edges[place->via - 1] : NULL;
-		if (!slot)
+		if (!slot || place->uncounted)
 			continue;
+		place->uncounted = true;
 		slot->edge.ns -= min_ns(place->weight_ns, slot->edge.ns);
+		slot->edge.longest_ns = min_ns(slot->edge.longest_ns, slot->edge.ns);
 		w->coverage.blocked_ns -= place->weight_ns;
 		w->coverage.known_ns -= place->weight_ns;
 		w->coverage.guessed_ns -= place->weight_ns;

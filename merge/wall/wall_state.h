@@ -107,6 +107,7 @@ struct place {
 	   none. VIA is the edge to that one. */
 	uint32_t spun_on, via;
 	bool spun_ready; /* that one had no CPU */
+	bool uncounted;  /* what VIA had of it has been taken back */
 	bool rest;       /* see struct wall_stack */
 };
 

@@ -1016,6 +1016,34 @@ Test(wall, who_spins_before_it_is_blocked_waits_for_the_holder_all_the_while)
 	wall_free(wall);
 }
 
+// What it was counted to spin for turns out to be the beginning of a wait that is known.
+Test(wall, no_wait_is_longer_than_all_of_them_where_spinning_was_counted_twice)
+{
+	uint64_t begin;
+	size_t count;
+
+	two_run();
+	begin = now;
+	wall_wait(wall, &(struct wall_wait){ .thread = 2, .from_ns = now, .to_ns = now });
+	for (int ms = 0; ms < 100; ms++) {
+		now += MS;
+		tick(1, 3, true);
+		tick(2, 2, false);
+	}
+	change(1, begin, THREAD_RUNS, THREAD_READY);
+	change(1, now, THREAD_READY, THREAD_RUNS);
+	tell_wait_for_2(begin, now);
+	wall_finish(wall, now);
+	const struct wall_edge *edges = wall_edges(wall, &count);
+	cr_assert(gt(sz, count, 1));
+	for (size_t i = 0; i < count; i++) {
+		cr_expect(le(u64, edges[i].longest_ns, edges[i].ns), "edge %zu", i);
+		cr_expect(le(u64, edges[i].median_ns, edges[i].longest_ns), "edge %zu", i);
+		cr_expect(le(u64, edges[i].wall_ready_ns, edges[i].wall_ns), "edge %zu", i);
+	}
+	wall_free(wall);
+}
+
 // Thread 1 works for 100 ms, spins for 300 ms, and works for 100 ms. Meanwhile thread 2 is IN a
 // state.
 static void spin_while(enum thread_state in)
