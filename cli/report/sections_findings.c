@@ -216,7 +216,6 @@ struct section *section_findings(struct report *r, const struct findings *findin
 	return section_end(s, err);
 }
 
-// Those that the verdict does not say anyway, a line each.
 // One line has no room for what shares are without: the answer says it, and what they cost.
 static const struct finding *without_base(struct report *r, const struct finding *finding)
 {
@@ -232,6 +231,7 @@ static const struct finding *without_base(struct report *r, const struct finding
 	return shorter;
 }
 
+// Those that the verdict does not say anyway, a line each.
 struct section *section_other_findings(struct report *r, const struct findings *findings,
                                        const struct verdict *verdict, bool warned,
                                        struct error *err)

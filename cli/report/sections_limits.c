@@ -37,10 +37,8 @@
 #define MACHINE_NS_MIN  (NS_PER_SEC / 5) /* /proc/stat counts in hundredths of a second */
 #define OTHERS_SHARE    0.2
 #define STEAL_SHARE     0.01
-#define KERNEL_SHARE                                                                               \
-	0.05                /* of the critical thread's CPU time: below it the kernel is no matter \
-	                     */
-#define CALLLESS_SHARE 0.01 /* nor kernel time without callers */
+#define KERNEL_SHARE    0.05 /* of the CPU time: less of the kernel is no matter */
+#define CALLLESS_SHARE  0.01 /* nor kernel time without callers */
 
 // A report of one screen has the peak RSS beside the allocations.
 static bool has_memory(struct report *r)

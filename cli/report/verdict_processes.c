@@ -3,6 +3,7 @@
 #include "cli/report/verdict_rules.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/format.h"
 #include "base/known_work.h"
@@ -19,7 +20,8 @@
 #define MANY_STARTED   10 // by the first one: what all of them do is worth a word
 #define PROGRAMS_MAX   64 // the busiest processes come first
 #define PROGRAMS_SAID  3
-#define PROGRAM_SHARE  0.05 // of all processes' time, to be said
+#define LONG_RUN_NS    (50 * NS_PER_MS) /* far more than it takes to start a program */
+#define PROGRAM_SHARE  0.05             // of all processes' time, to be said
 
 // Processes of one program, by the rows of processes.
 struct program {
@@ -287,6 +289,9 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 		format_duration(median_run(rows, &program)).text, named ? ", " : "",
 		named ? program.most->name : "", named ? "," : "",
 		format_duration(program.most->self).text);
+	// Of short ones most is that they are started.
+	if (name && known_work_of_program(name) && median_run(rows, &program) >= LONG_RUN_NS)
+		return verdict_advise(v, "%s", known_work_of_program(name)->advice);
 	return verdict_advise(
 		v, "Start fewer of them, each for more work; or more at a time: make -j, "
 		   "xargs -P.");
