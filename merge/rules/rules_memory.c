@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Rules on memory: taking it, touching it for the first time, copying it.
 #include "base/clock.h"
+#include "base/origin.h"
+#include "base/path.h"
 #include "base/share.h"
 #include "merge/rules/evidence.h"
 
 #include <string.h>
 
-#define ON_CPU   (1u << METRIC_ON_CPU)
-#define FAULT_NS UINT64_C(300000) /* to clear a huge page of 2 MB takes about as long */
+#define ON_CPU        (1u << METRIC_ON_CPU)
+#define MANAGED_SHARE 0.3              /* of the CPU time; the kernel may have more */
+#define FAULT_NS      UINT64_C(300000) /* to clear a huge page of 2 MB takes about as long */
 
 // It begins where memory is taken, even if giving it back takes longer.
 static enum measured measure_churn(const struct evidence *e, const struct rule *rule,
@@ -66,6 +69,27 @@ static bool makes_arrays(const struct finding *finding)
 	return false;
 }
 
+// Whether most of the time is a runtime's that has a heap of its own, and the code's that it made.
+static bool has_managed_heap(const struct evidence *e)
+{
+	static const char *const runtimes[] = { "libjvm.so", "node", "libnode.so",
+		                                "libcoreclr.so" };
+	uint64_t ns = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < e->modules->count; i++) {
+		const struct module_row *row = &e->modules->rows[i];
+		const char *name = path_base(row->path);
+		bool named = false;
+		for (size_t n = 0; n < sizeof(runtimes) / sizeof(runtimes[0]); n++)
+			named |= strncmp(name, runtimes[n], strlen(runtimes[n])) == 0 &&
+			         strchr(".", name[strlen(runtimes[n])]);
+		found |= named;
+		ns += named || origin_is_jit(row->path) ? row->part_ns : 0;
+	}
+	return found && share_of(ns, e->modules->all_ns) >= MANAGED_SHARE;
+}
+
 // Without the kernel's functions, an interrupt that comes to code looks as a page fault of that: on
 // a busy machine they take their part, too, but the faults are counted. And pages of mapped files
 // are not distinguished from fresh memory.
@@ -76,7 +100,12 @@ static enum measured measure_faults(const struct evidence *e, const struct rule 
 		return MEASURED_NOTHING;
 	enum measured measured = measure_doing(e, rule, finding);
 
-	if (measured == MEASURED && !e->run->kernel_stacks && !makes_arrays(finding))
+	if (measured == MEASURED && has_managed_heap(e))
+		finding_advise(finding,
+		               "The runtime's heap grows: give it its size at the start (java "
+		               "-Xms4g -XX:+AlwaysPreTouch, node --max-semi-space-size=64), and "
+		               "make fewer objects that live shortly.");
+	else if (measured == MEASURED && !e->run->kernel_stacks && !makes_arrays(finding))
 		finding_advise(finding,
 		               "Reuse memory instead of allocating it anew (malloc() maps large "
 		               "blocks each time: mallopt(3), M_MMAP_THRESHOLD and "

@@ -198,6 +198,25 @@ Test(finding_memory, faults_are_known_without_the_functions_of_the_kernel)
 	}
 }
 
+// Nobody can call mallopt() for a heap that a runtime manages.
+Test(finding_memory, faults_of_a_managed_heap_are_the_runtimes)
+{
+	for (int managed = 0; managed <= 1; managed++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 600, managed ? "collect@jvm" : "main a.c:3 > fill a.c:9");
+		add(&f, 1, METRIC_ON_CPU, 400,
+		    managed ? "collect@jvm > asm_exc_page_fault@kernel"
+		            : "main a.c:3 > fill a.c:9 > asm_exc_page_fault@kernel");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEM-FAULT");
+		cr_assert_not_null(finding);
+		cr_expect_eq(strstr(finding->advice, "mallopt") == NULL, managed, "%s",
+		             finding->advice);
+	}
+}
+
 // Interrupts of a busy machine come to any code.
 Test(finding_memory, interrupts_are_no_page_faults)
 {

@@ -72,6 +72,7 @@ static uint32_t module_called(struct fixture *f, const char *name)
 		{ "vdso", "[vdso]", MODULE_VDSO },
 		{ "kernel", "[kernel]", MODULE_KERNEL },
 		{ "jit", "[jit 100]", MODULE_JIT },
+		{ "jvm", "/usr/lib/jvm/lib/server/libjvm.so", MODULE_ELF },
 		{ "numpy", "/usr/lib/python3/dist-packages/numpy/core/_multiarray_umath.so",
 		  MODULE_ELF },
 		{ "ld", "/lib/ld-linux-x86-64.so.2", MODULE_ELF },
