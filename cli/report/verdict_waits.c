@@ -88,7 +88,8 @@ uint64_t verdict_waited_outside(const struct verdict_facts *f)
 			owned += wait->ns;
 		// Nor is once or twice what somebody does who has requests.
 		if (wait->kind == WAIT_KIND_DESCRIPTOR && wait->holder.threads &&
-		    wait->median_ns < LOOK_NS && wait->count > wait->waiter.threads * WAITS_LIFE)
+		    wait->median_ns < LOOK_NS &&
+		    wait->count > (uint64_t)wait->waiter.threads * WAITS_LIFE)
 			served += wait->ns;
 	}
 	bool inside = share_of(owned, waited) >= OWNED_SHARE ||
