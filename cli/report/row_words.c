@@ -63,14 +63,6 @@ static struct rows *rank_lines(const struct profile *profile, struct query query
 	return rank(profile, query, err);
 }
 
-static uint64_t rank_of(const struct row *row, enum query_sort sort)
-{
-	return sort == SORT_TOTAL        ? row->total
-	       : sort == SORT_WALL       ? row->wall_self_ns
-	       : sort == SORT_WALL_TOTAL ? row->wall_total_ns
-	                                 : row->self;
-}
-
 struct ranked_line {
 	struct row row;
 	uint64_t rank;
@@ -138,7 +130,7 @@ static void join_lines(struct rows *rows, enum query_sort sort)
 			lines[used++] = lines[i];
 	}
 	for (size_t i = 0; i < used; i++)
-		lines[i].rank = rank_of(&lines[i].row, sort);
+		lines[i].rank = query_rank(&lines[i].row, sort);
 	qsort(lines, used, sizeof(*lines), compare_ranks);
 	for (size_t i = 0; i < used; i++)
 		rows->rows[i] = lines[i].row;

@@ -203,26 +203,6 @@ static int compare_u64(uint64_t a, uint64_t b)
 	return a < b ? 1 : a > b ? -1 : 0; // descending
 }
 
-static uint64_t rank(const struct row *row, enum query_sort sort)
-{
-	switch (sort) {
-	case SORT_TOTAL:
-		return row->total;
-	case SORT_CALLS:
-		return row->calls;
-	case SORT_GPU_SELF:
-		return row->gpu_self_ns;
-	case SORT_GPU_TOTAL:
-		return row->gpu_total_ns;
-	case SORT_WALL:
-		return row->wall_self_ns;
-	case SORT_WALL_TOTAL:
-		return row->wall_total_ns;
-	default:
-		return row->self;
-	}
-}
-
 // What is compared first, and what then.
 static int compare_times(const struct row *a, const struct row *b, enum query_sort sort)
 {
@@ -235,10 +215,10 @@ static int compare_times(const struct row *a, const struct row *b, enum query_so
 		[SORT_WALL] = { SORT_SELF, SORT_TOTAL, SORT_GPU_SELF },
 		[SORT_WALL_TOTAL] = { SORT_WALL, SORT_TOTAL, SORT_SELF },
 	};
-	int order = compare_u64(rank(a, sort), rank(b, sort));
+	int order = compare_u64(query_rank(a, sort), query_rank(b, sort));
 
 	for (int i = 0; !order && i < 3; i++)
-		order = compare_u64(rank(a, others[sort][i]), rank(b, others[sort][i]));
+		order = compare_u64(query_rank(a, others[sort][i]), query_rank(b, others[sort][i]));
 	return order;
 }
 

@@ -54,6 +54,27 @@ struct rows {
 	uint64_t all_samples;
 };
 
+/* What rows are in the order of, if they are sorted so. */
+static inline uint64_t query_rank(const struct row *row, enum query_sort sort)
+{
+	switch (sort) {
+	case SORT_TOTAL:
+		return row->total;
+	case SORT_CALLS:
+		return row->calls;
+	case SORT_GPU_SELF:
+		return row->gpu_self_ns;
+	case SORT_GPU_TOTAL:
+		return row->gpu_total_ns;
+	case SORT_WALL:
+		return row->wall_self_ns;
+	case SORT_WALL_TOTAL:
+		return row->wall_total_ns;
+	default:
+		return row->self;
+	}
+}
+
 /* Whether process PID runs the program of its parent, which has forked it and is one of the run. */
 bool query_is_fork(const struct profile *p, uint32_t pid);
 
