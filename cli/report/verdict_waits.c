@@ -61,7 +61,8 @@ static bool keeps_others(const struct verdict_facts *f, const struct row *row)
 // anything goes on.
 static bool waits_for_its_end(const struct wait_row *wait)
 {
-	return wait->kind == WAIT_KIND_SIGNAL && wait->count <= wait->waiter.threads * WAITS_LIFE &&
+	return wait->kind == WAIT_KIND_SIGNAL &&
+	       wait->count <= (uint64_t)wait->waiter.threads * WAITS_LIFE &&
 	       (double)wait->ns >= LIFE_SHARE * (double)wait->waiter.life_ns;
 }
 
