@@ -627,6 +627,8 @@ void wall_wait(struct wall *w, const struct wall_wait *wait)
 		return;
 	if (p)
 		p->tells_waits = true;
+	if (p && wait->kind == HELD_SPIN)
+		p->tells_spins = true;
 	w->incomplete |= !times;
 	if (!times)
 		return;

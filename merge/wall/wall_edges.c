@@ -129,6 +129,17 @@ static uint32_t node_of_lock(const struct history *h, const struct edge_times *t
 	return h->lock_node;
 }
 
+// Where H spun last before TIME_NS.
+static uint32_t node_of_spin(const struct history *h, uint64_t time_ns)
+{
+	const struct deque *s = &h->samples;
+	size_t i = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= time_ns);
+
+	while (i > 0 && !deque_at(s, struct place, i - 1)->spun_on)
+		i--;
+	return i > 0 ? deque_at(s, struct place, i - 1)->node : 0;
+}
+
 // Where H was on a CPU in the wait of TIMES; or where it waits for such.
 static uint32_t node_of_run(const struct history *h, const struct edge_times *times)
 {
@@ -138,7 +149,14 @@ static uint32_t node_of_run(const struct history *h, const struct edge_times *ti
 
 	return i < s->count && deque_at(s, struct place, i)->from_ns <= times->to_ns
 	               ? deque_at(s, struct place, i)->node
-	               : node_of_lock(h, times);
+	       : times->kind == HELD_SPIN ? node_of_spin(h, times->from_ns)
+	                                  : node_of_lock(h, times);
+}
+
+// Where H was in the wait of TIMES while it had no CPU, from which no stack comes.
+static uint32_t node_of_ready(const struct history *h, const struct edge_times *times)
+{
+	return times->kind == HELD_SPIN ? node_of_run(h, times) : node_of_lock(h, times);
 }
 
 static uint64_t overlap(uint64_t from_a, uint64_t to_a, uint64_t from_b, uint64_t to_b)
@@ -175,17 +193,6 @@ static void add_loose_places(struct wall *w, struct edge_slot *slot, const struc
 			add_edge_place(w, slot, most->node,
 			               (double)(blocked_ns[m] - covered_ns[m]));
 	}
-}
-
-// Where H spun last before TIME_NS.
-static uint32_t node_of_spin(const struct history *h, uint64_t time_ns)
-{
-	const struct deque *s = &h->samples;
-	size_t i = array_search(s->count, k, deque_at(s, struct place, k)->from_ns <= time_ns);
-
-	while (i > 0 && !deque_at(s, struct place, i - 1)->spun_on)
-		i--;
-	return i > 0 ? deque_at(s, struct place, i - 1)->node : 0;
 }
 
 static void tell_wait(const struct wall *w, const struct edge_slot *slot, uint64_t from_ns,
@@ -271,7 +278,7 @@ uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *ra
 	struct wall_edge key = { .waiter = h->number,
 		                 .waiter_node = raw->spins          ? node_of_spin(h, raw->from_ns)
 		                                : raw->ran && times ? node_of_run(h, times)
-		                                : raw->ready && times ? node_of_lock(h, times)
+		                                : raw->ready && times ? node_of_ready(h, times)
 		                                                      : wall_node_of_wait(h, raw),
 		                 .holder = holder,
 		                 .resource = times            ? times->resource

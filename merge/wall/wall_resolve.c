@@ -828,6 +828,24 @@ static bool find_wait(const struct wall *w, struct history *h, struct raw *raw, 
 	            : !may_be_told(w, h, raw->to_ns, METRIC_OFF_LOCK);
 }
 
+// Who spins without a CPU does so for a lock that its thread has reported, or for a word that
+// nobody knows. False: such a lock may not have been reported yet.
+static bool find_spun_lock(const struct wall *w, struct history *h, struct raw *raw, bool force)
+{
+	const struct process *p = wall_find_process(w, h->process);
+	struct raw told = *raw;
+
+	told.state = THREAD_READY;
+	told.spins = false;
+	told.guess = 0;
+	if (!find_wait(w, h, &told, force || !p || !p->tells_spins))
+		return false;
+	raw->to_ns = told.to_ns;
+	if (told.state == THREAD_BLOCKED)
+		*raw = told;
+	return true;
+}
+
 // Resolves what can be. True if there was something.
 static bool resolve(struct wall *w, struct history *h, bool force)
 {
@@ -837,6 +855,8 @@ static bool resolve(struct wall *w, struct history *h, bool force)
 		struct raw *first = deque_at(&h->raw, struct raw, 0), raw = *first;
 		if ((raw.state == THREAD_READY || raw.state == THREAD_RUNS) &&
 		    !find_wait(w, h, &raw, force))
+			break;
+		if (raw.spins && !find_spun_lock(w, h, &raw, force))
 			break;
 		if (raw.state == THREAD_BLOCKED) {
 			if (!resolve_blocked(w, h, &raw, force))

@@ -243,6 +243,7 @@ struct process {
 	uint32_t live;
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has reported one */
+	bool tells_spins;      /* and one for a spinlock */
 	bool mute;             /* it has not reported one that was over */
 	bool runs_in_waits;    /* its threads spent part of one on a CPU */
 	uint64_t signalled_ns; /* when it was sent a signal last */

@@ -22,7 +22,7 @@ CONTENTION = "[waiting for a free CPU]"
 # What is waited for, by its name in the table of waits.
 RESOURCES = {
     "recursive": "mutex", "errorcheck": "mutex", "pi": "mutex", "adaptive": "mutex",
-    "reader": "read-write lock", "writer": "read-write lock",
+    "reader": "read-write lock", "writer": "read-write lock", "spinlock": "spinlock",
     "child": "child", "unix": "pipe or socket", "tcp": "pipe or socket",
     "signalfd": "signal", "sigtimedwait": "signal", "pause": "signal", "pidfd": "signal",
 }

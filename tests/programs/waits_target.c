@@ -318,6 +318,15 @@ static void mode_spin(void)
 	run_users(users, 2);
 }
 
+// Who takes it has never waited for it.
+static void mode_spin_held(void)
+{
+	struct user users[2] = { { &spins, 1000, 500000 }, { &spins, 5 * MS, 2 * MS } };
+
+	pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
+	run_users(users, 2);
+}
+
 // One writer, whom two readers wait for, as they never do for each other.
 static void mode_readers(void)
 {
@@ -922,6 +931,7 @@ static const struct mode {
 	{ "readers", mode_readers },
 	{ "reader-held", mode_reader_held },
 	{ "spin", mode_spin },
+	{ "spin-held", mode_spin_held },
 	{ "condition", mode_condition },
 	{ "semaphore", mode_semaphore },
 	{ "barrier", mode_barrier },

@@ -356,6 +356,35 @@ EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
 	return spin_slowly(s, WAITS_CALLER());
 }
 
+static NOINLINE int tryspin_watched(pthread_spinlock_t *s)
+{
+	int result = waits_next.pthread_spin_trylock(s);
+
+	if (result == 0)
+		waits_took(s);
+	return result;
+}
+
+EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
+{
+	if (likely(!waits_watched(s)))
+		return waits_next.pthread_spin_trylock(s);
+	return tryspin_watched(s);
+}
+
+static NOINLINE int unlock_spin_watched(pthread_spinlock_t *s)
+{
+	waits_release(s, waits_waiters(s));
+	return waits_next.pthread_spin_unlock(s);
+}
+
+EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
+{
+	if (likely(!waits_watched(s)))
+		return waits_next.pthread_spin_unlock(s);
+	return unlock_spin_watched(s);
+}
+
 static void start(struct agent *a)
 {
 	waits_next_find();

@@ -62,6 +62,8 @@
 	  (pthread_t t, void **r, clockid_t c, const struct timespec *a), (t, r, c, a))            \
 	X(pthread_once, NULL, waits_once(o, f), (pthread_once_t *o, void (*f)(void)), (o, f))       \
 	X(pthread_spin_lock, NULL, ENOSYS, (pthread_spinlock_t *s), (s))                            \
+	X(pthread_spin_trylock, NULL, ENOSYS, (pthread_spinlock_t *s), (s))                         \
+	X(pthread_spin_unlock, NULL, ENOSYS, (pthread_spinlock_t *s), (s))                          \
 	X(pthread_mutex_init, __pthread_mutex_init, ENOSYS,                                         \
 	  (pthread_mutex_t *m, const pthread_mutexattr_t *a), (m, a))                              \
 	X(pthread_rwlock_init, __pthread_rwlock_init, ENOSYS,                                       \
