@@ -22,8 +22,10 @@
 
 #define SECTION_CACHE_BYTES UINT64_C(134217728) /* of the directory, at most */
 
-/* Less is decompressed sooner than it is found. */
+/* Less is decompressed sooner than it is found. A build for fuzzing sets fewer. */
+#ifndef SECTION_CACHE_LEAST
 #define SECTION_CACHE_LEAST ((size_t)32 << 10)
+#endif
 
 /* The file of the section NAME of the build BUILD_ID; false if that cannot be kept. */
 struct section_key {

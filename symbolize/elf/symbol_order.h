@@ -15,8 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Entries below which a table is read as it is. */
+/* Entries below which a table is read as it is. A build for fuzzing sets fewer. */
+#ifndef SYMBOL_ORDER_LEAST
 #define SYMBOL_ORDER_LEAST ((size_t)8 << 10)
+#endif
 
 struct symbol_order {
 	const Elf64_Sym *table;

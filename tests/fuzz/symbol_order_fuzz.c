@@ -45,7 +45,9 @@ static struct many_symbols *begin(void)
 {
 	struct many_symbols *many = many_symbols_new();
 
-	snprintf(directory, sizeof(directory), "/tmp/symbol-order-fuzz-%d", (int)getpid());
+	const char *shm = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+
+	snprintf(directory, sizeof(directory), "%s/symbol-order-fuzz-%d", shm, (int)getpid());
 	if (!many)
 		abort();
 	find(many);

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "symbolize/elf/elf_file.h"
+#include "symbolize/elf/symbol_order.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MANY_SYMBOLS 9000
+#define MANY_SYMBOLS (SYMBOL_ORDER_LEAST + SYMBOL_ORDER_LEAST / 10)
 #define MANY_SPAN    UINT64_C(0x100000) /* of the addresses, from 0 on */
 
 static inline uint64_t many_random(uint64_t *state)
