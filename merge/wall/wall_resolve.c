@@ -557,6 +557,8 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 
 	if (node && metric == METRIC_OFF_OTHER)
 		w->root->unknown_ns -= min_ns(ns, w->root->unknown_ns);
+	if (node)
+		w->early_ns[metric] += most_ns - ns;
 	if (ns)
 		wall_tell(w, &(struct wall_part){ .minus = true,
 		                                  .thread = w->root->number,
@@ -567,15 +569,23 @@ void wall_take_out_late(struct wall *w, enum metric metric, uint32_t node, uint6
 		                                  .weight_ns = (double)ns });
 }
 
-// At the end: waits without a cause that were taken out, and are not there under it, were of who
-// had been woken and had no CPU.
+// At the end: waits without a cause that were taken out, and are not there under it, are those of
+// stacks that stand for many and came before they were; and the rest is of who had been woken and
+// had no CPU.
 void wall_take_out_woken(struct wall *w)
 {
+	static const enum metric ended[] = { METRIC_OFF_LOCK, METRIC_OFF_PIPE, METRIC_OFF_NET,
+		                             METRIC_OFF_CHILD };
 	uint64_t *unknown_ns = &w->minus_ns[METRIC_OFF_OTHER];
-	uint64_t woken_ns = *unknown_ns - min_ns(*unknown_ns, w->root->unknown_ns);
+	uint64_t left_ns = *unknown_ns - min_ns(*unknown_ns, w->root->unknown_ns);
 
-	*unknown_ns -= woken_ns;
-	w->minus_ns[METRIC_OFF_RUNNABLE] += woken_ns;
+	*unknown_ns -= left_ns;
+	for (size_t i = 0; i < sizeof(ended) / sizeof(ended[0]); i++) {
+		uint64_t ns = min_ns(w->early_ns[ended[i]], left_ns);
+		w->minus_ns[ended[i]] += ns;
+		left_ns -= ns;
+	}
+	w->minus_ns[METRIC_OFF_RUNNABLE] += left_ns;
 }
 
 // Where the run's own thread was on a CPU outside of its waits, it was for NS more. False: it is

@@ -321,6 +321,7 @@ struct wall {
 	struct hash process_index;
 	struct history *root;            /* whose life the wall time is */
 	uint64_t minus_ns[METRIC_COUNT]; /* of its waits, whose stacks are to come */
+	uint64_t early_ns[METRIC_COUNT]; /* stacks that came before their waits were taken out */
 	/* How much more of its samples was in its waits than it was there on a CPU, up to where its
 	   pieces are bins, and after that; and where the last of them were. */
 	double surplus_ns;

@@ -186,6 +186,71 @@ static bool put_times(struct cells *to, const struct cell *key, const struct tim
 	return true;
 }
 
+// What is left of the thread's own time, under METRIC, is less by up to NS. Returns what is still
+// to be taken.
+static uint64_t take_from(struct cells *left, enum metric metric, uint64_t ns)
+{
+	uint64_t all = 0, taken = 0;
+
+	for (uint32_t i = 0; i < left->count; i++)
+		all += left->cells[i].metric == metric ? left->cells[i].ns : 0;
+	double share = all > ns ? (double)ns / (double)all : 1;
+	for (uint32_t i = 0; all && i < left->count; i++) {
+		struct cell *cell = &left->cells[i];
+		uint64_t part = cell->metric == metric ? (uint64_t)((double)cell->ns * share) : 0;
+		cell->ns -= part;
+		taken += part;
+	}
+	return ns - (taken < ns ? taken : ns);
+}
+
+// Each bin of C has its own time.
+static bool spell_out(struct cells *c)
+{
+	cleanup_free uint32_t *order = sorted(c);
+	cleanup_free struct times *times = malloc(sizeof(*times));
+	struct cells out = { 0 };
+	bool ok = order && times && cells_init(&out);
+
+	out.origin_ns = c->origin_ns;
+	out.width_ns = c->width_ns;
+	for (uint32_t i = 0, end; ok && i < c->count; i = end) {
+		end = next_key(c, order, i);
+		memset(times, 0, sizeof(*times));
+		read_times(times, c, order, i, end, 1);
+		ok = put_times(&out, &c->cells[order[i]], times);
+	}
+	if (!ok) {
+		cells_fini(&out);
+		return false;
+	}
+	cells_fini(c);
+	*c = out;
+	return true;
+}
+
+// REST was taken out of waits that are not there under the same cause: of a wait that was not
+// looked at it is not known, and stacks that stand for many are of other ones. It is of other waits
+// then.
+static bool take_elsewhere(struct cells *left, const uint64_t rest[METRIC_COUNT])
+{
+	static const enum metric others[] = { METRIC_OFF_LOCK,  METRIC_OFF_OTHER,
+		                              METRIC_OFF_PIPE,  METRIC_OFF_NET,
+		                              METRIC_OFF_CHILD, METRIC_OFF_RUNNABLE,
+		                              METRIC_OFF_SLEEP, METRIC_OFF_FILE };
+	uint64_t ns = 0;
+
+	for (int m = 0; m < METRIC_COUNT; m++)
+		ns += m != METRIC_ON_CPU ? rest[m] : 0;
+	if (!ns)
+		return true;
+	if (!spell_out(left))
+		return false;
+	for (size_t i = 0; ns && i < sizeof(others) / sizeof(others[0]); i++)
+		ns = take_from(left, others[i], ns);
+	return true;
+}
+
 // OWN - MINUS goes to TO.
 static bool subtract(struct wall_time *t, struct cells *to, const struct cells *own,
                      const struct cells *minus)
@@ -227,7 +292,10 @@ static bool subtract(struct wall_time *t, struct cells *to, const struct cells *
 		if (!put_times(to, key, times))
 			return false;
 	}
-	return true;
+	for (; m < minus->count; m++)
+		rest[minus->cells[minus_order[m]].metric % METRIC_COUNT] +=
+			cells_whole(minus, &minus->cells[minus_order[m]]);
+	return take_elsewhere(to, rest);
 }
 
 bool wall_time_sum(struct wall_time *t, const struct cells *own, const struct paths *paths)

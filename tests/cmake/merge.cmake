@@ -70,7 +70,7 @@ foreach(module histogram noise)
   unit(${module} LIBS merge m)
 endforeach()
 foreach(module gpu_busy gpu_idle gpu_touches history leaf_registers memory_curves op_table
-        semaphores wall)
+        semaphores wall wall_time)
   unit(${module} LIBS merge)
 endforeach()
 

@@ -71,6 +71,7 @@ static int meeting[THREADS], meeting_count, meeting_of;
 static uint64_t now;
 static struct wall *wall;
 static double told[PLACES], exact[PLACES];
+static double taken_out[METRIC_COUNT];
 static uint32_t seed;
 
 static double uniform(void)
@@ -85,6 +86,7 @@ static void hear(void *context, const struct wall_part *part)
 
 	(void)context;
 	told[place] += part->minus ? -part->weight_ns : part->weight_ns;
+	taken_out[part->metric] += part->minus ? part->weight_ns : 0;
 }
 
 static void keep(struct player *p, uint64_t from, uint64_t to, uint32_t node, int on)
@@ -716,6 +718,41 @@ Test(wall, waits_whose_stacks_were_not_taken_are_where_their_thread_mostly_waits
 	cr_assert(eq(sz, edges, 1));
 	cr_expect(eq(u32, e->waiter_node, 7));
 	cr_expect(eq(u64, e->count, 10));
+	wall_free(wall);
+}
+
+// The same stack, which comes when none of those waits is over, of which nobody knows the cause.
+Test(wall, a_stack_that_stands_for_later_waits_is_of_those)
+{
+	two_run();
+	memset(taken_out, 0, sizeof(taken_out));
+	wall_stack(wall, &(struct wall_stack){ .thread = 1,
+	                                       .node = 7,
+	                                       .metric = METRIC_OFF_LOCK,
+	                                       .time_ns = now,
+	                                       .duration_ns = MS,
+	                                       .weight_ns = 50 * MS });
+	for (int round = 0; round < 10; round++) {
+		uint64_t begin = now;
+		change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+		for (int ms = 0; ms < 5; ms++) {
+			now += MS;
+			tick(2, 2, false);
+		}
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = begin,
+		                                      .to_ns = now,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = METRIC_OFF_OTHER });
+		tell_wait_for_2(begin, now);
+		now += MS;
+		tick(1, 1, false);
+		change(1, now - MS, THREAD_RUNS, THREAD_RUNS);
+	}
+	wall_finish(wall, now);
+	cr_expect(epsilon_eq(dbl, taken_out[METRIC_OFF_LOCK] / MS, 50, 1));
+	cr_expect(epsilon_eq(dbl, taken_out[METRIC_OFF_RUNNABLE] / MS, 0, 1));
 	wall_free(wall);
 }
 
