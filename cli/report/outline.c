@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "cli/report/called.h"
 #include "cli/report/cut.h"
+#include "cli/report/screen.h"
 #include "cli/report/sections.h"
 #include "cli/report/verdict.h"
 #include "cli/report/view.h"
@@ -39,18 +40,6 @@ static int print_made(const struct outline *o, section_maker *make, struct error
 	cleanup(report) struct report r = begin(o);
 
 	return print_section(o, make(&r, err), err);
-}
-
-// The same, of whose notes only the first FIRST and the last LAST ones.
-static int print_short(const struct outline *o, section_maker *make, size_t first, size_t last,
-                       struct error *err)
-{
-	cleanup(report) struct report r = begin(o);
-	struct section *s = make(&r, err);
-
-	if (s)
-		section_keep_notes(s, first, last);
-	return print_section(o, s, err);
 }
 
 static int print_findings(const struct outline *o, const struct findings *findings,
@@ -194,74 +183,6 @@ static int print_all(const struct outline *o, struct error *err)
 	                                              : print_made(o, section_device_memory, err);
 }
 
-// What of the run was alone on the CPUs; who it waited for is in the hotspots.
-static int print_parallel(const struct outline *o, struct error *err)
-{
-	cleanup(report) struct report r = begin(o);
-	struct section *s = section_wall(&r, err);
-
-	if (s) {
-		s->title = "";
-		s->row_count = 0;
-	}
-	return print_section(o, s, err);
-}
-
-// Tables that have a subject of their own, where the run has much of it.
-static int print_subjects(const struct outline *o, struct error *err)
-{
-	if (print_made(o, section_tasks, err) < 0 || print_made(o, section_goroutines, err) < 0 ||
-	    print_made(o, section_compiling, err) < 0 || print_made(o, section_imports, err) < 0 ||
-	    print_short(o, section_ops, 0, 1, err) < 0 || print_made(o, section_gpu, err) < 0)
-		return -1;
-	return print_made(o, section_memory, err) < 0 || print_made(o, section_steps, err) < 0 ? -1
-	                                                                                       : 0;
-}
-
-// The warning of a warm-up, and findings that neither it nor VERDICT has.
-static int print_others(const struct outline *o, const struct findings *findings,
-                        const struct verdict *verdict, struct error *err)
-{
-	cleanup(report) struct report r = begin(o);
-	struct section *warmup = section_warmup(&r, err);
-
-	if (!warmup)
-		return -1;
-	bool warned = warmup->shown;
-	section_keep_notes(warmup, 1, 1);
-	if (print_section(o, warmup, err) < 0)
-		return -1;
-	return print_section(o, section_other_findings(&r, findings, verdict, warned, err), err);
-}
-
-static int print_limits(const struct outline *o, const struct verdict *verdict, struct error *err)
-{
-	cleanup(report) struct report r = begin(o);
-
-	r.advised = verdict->next;
-	return print_section(o, section_limits(&r, err), err);
-}
-
-// A terminal shows the end of what was printed: there the answer stands.
-static int print_brief(const struct outline *o, struct error *err)
-{
-	struct verdict verdict;
-	cleanup(findings) struct findings *findings =
-		cut_findings(o->view, o->profile, o->limits, err);
-
-	if (!findings || verdict_find(o->profile, o->view, findings, &verdict, err) < 0)
-		return -1;
-	if (print_made(o, section_header, err) < 0 || print_made(o, section_account, err) < 0 ||
-	    print_parallel(o, err) < 0 || print_made(o, section_ranks, err) < 0 ||
-	    print_made(o, section_workers, err) < 0 ||
-	    (!verdict.too_few && print_hot(o, err) < 0) || print_subjects(o, err) < 0 ||
-	    print_limits(o, &verdict, err) < 0)
-		return -1;
-	if (print_others(o, findings, &verdict, err) < 0)
-		return -1;
-	return o->format->verdict(o->format->context, &verdict, err);
-}
-
 // Ops where there are any beside the steps themselves, as PyTorch's profiler has it; else
 // functions.
 static int print_table_of_cycle(const struct outline *o, struct error *err)
@@ -332,7 +253,7 @@ static int print_view(const struct outline *o, struct error *err)
 	if (profile_has_repeats(o->profile))
 		return print_made(o, section_repeats, err);
 	if (view->brief && !chosen && !view->schedule && !view->quiet && !view_is_filtered(view))
-		return print_brief(o, err);
+		return screen_print(o->format, o->profile, view, o->limits, err);
 	if (print_made(o, section_header, err) < 0)
 		return -1;
 	if (view->schedule && !view->cycle && !view->miss)

@@ -15,11 +15,14 @@ struct error;
 struct verdict;
 
 struct outline_format {
-	void *context; /* of all three */
+	void *context; /* of all of them */
 	bool ascii;    /* as in struct report */
 	/* These print; -1 with ERR if they could not. A section comes with those behind it. */
 	int (*section)(void *context, const struct section *s, struct error *err);
 	int (*verdict)(void *context, const struct verdict *v, struct error *err);
+	/* How many lines the one of them that is not NULL would have there; -1 with ERR. */
+	int (*lines)(void *context, const struct section *s, const struct verdict *v,
+	             struct error *err);
 	int (*called)(void *context, const struct called_list *list, struct error *err);
 };
 

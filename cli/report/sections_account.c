@@ -16,6 +16,7 @@
 
 #define GIL_SHARE   0.01 /* the same, of waits for the GIL */
 #define WORTH_SHARE 0.01 /* of the time: less is not worth a line */
+#define NEARLY_ALL  0.9  /* of what was waited for CPUs, by one cause */
 #define START_PART  10   // of the run, that the account of an unseen process has at least
 
 // The part of the run that is shown, and how many CPUs all threads together kept busy in it.
@@ -149,6 +150,12 @@ static void say_contention(struct section *s, const struct shown *shown)
 {
 	uint64_t all = shown->account.ns[METRIC_OFF_RUNNABLE];
 
+	// That other programs had them is in the limits: one screen has no line to say it twice.
+	const struct contention_parts *parts = &shown->contention.critical;
+	if (s->report->view->brief &&
+	    (double)parts->others_ns >= NEARLY_ALL * (double)(parts->quota_ns + parts->own_ns +
+	                                                      parts->others_ns + parts->nobody_ns))
+		return;
 	if (shown->account.lifetime_ns &&
 	    (double)all >= WORTH_SHARE * (double)shown->account.lifetime_ns)
 		section_note(s, NOTE_SAY, false, "waiting for a free CPU, by cause: %s",

@@ -8,6 +8,7 @@
 #define LEAST_PERCENT 2  // of the thread's time: below that imports are no news
 #define BRIEF_PERCENT 10 // and in a report of one screen
 #define ROW_PERCENT   5  // of all imports
+#define ROW_BRIEF     3  // of the thread's time, in a report of one screen
 #define ROWS_MAX      8
 #define ROWS_BRIEF    3 // most of them are imported by the one above
 
@@ -93,7 +94,8 @@ struct section *section_imports(struct report *r, struct error *err)
 	s->unit_ns = rows->all;
 	SECTION_COLUMNS(s, columns);
 	for (size_t i = 0; i < rows->count && i < most; i++) {
-		if (rows->rows[i].total * 100 < rows->all * ROW_PERCENT)
+		bool little = r->view->brief && rows->rows[i].total * 100 < rows->time * ROW_BRIEF;
+		if (rows->rows[i].total * 100 < rows->all * ROW_PERCENT || little)
 			break;
 		section_row(s, &rows->rows[i]);
 	}

@@ -28,7 +28,6 @@
 
 #define MODULES_MAX     5 /* lines about libraries without lines; -v: all */
 #define MODULES_BRIEF   3 /* libraries in the one line of a report of one screen */
-#define LIMITS_BRIEF    3 /* and how many limits that has */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
 #define MODULE_SHARE    0.01             /* below this a library is not worth a line; -v: all */
 #define BRIEF_SHARE     0.05             /* the same, of a report of one screen */
@@ -40,13 +39,19 @@
 #define KERNEL_SHARE    0.05 /* of the CPU time: less of the kernel is no matter */
 #define CALLLESS_SHARE  0.01 /* nor kernel time without callers */
 
-// A report of one screen has the peak RSS beside the allocations.
-static bool has_memory(struct report *r)
+// How much of the machine's time other programs had; 0: little, or unknown.
+static uint64_t others_ns(const struct run *run, const struct totals *totals)
 {
-	struct error failed;
-	const struct section *memory = r->view->brief ? section_memory(r, &failed) : NULL;
+	double all = (double)run->wall_ns * run->machine_cpus;
+	uint64_t ours =
+		run->collector_cpu_ns +
+		(run->target_cpu_ns > totals->on_cpu_ns ? run->target_cpu_ns : totals->on_cpu_ns);
+	uint64_t others = run->machine_busy_ns > ours ? run->machine_busy_ns - ours : 0;
 
-	return memory && memory->shown;
+	return run->wall_ns >= MACHINE_NS_MIN && run->machine_cpus &&
+	                       (double)others >= OTHERS_SHARE * all
+	               ? others
+	               : 0;
 }
 
 static void say_figures(struct section *s, const struct run *run, const struct totals *totals)
@@ -55,27 +60,39 @@ static void say_figures(struct section *s, const struct run *run, const struct t
 	// Processes that outlive the first one are in the profile but not in its usage.
 	uint64_t cpu_ns =
 		run->target_cpu_ns > totals->on_cpu_ns ? run->target_cpu_ns : totals->on_cpu_ns;
-	char overhead[64] = "", rate[32] = "", rss[96] = "", cut[48] = "";
+	char overhead[64] = "", rate[32] = "", rss[96] = "", cut[48] = "", lost[48] = "",
+	     busy[80] = "";
+	bool brief = s->report->view->brief, several = totals->processes > 1;
 
 	// Of a run of milliseconds the start and the end of sampling are most of it: not a rate.
-	if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
+	if (cpu_ns > OVERHEAD_NS_MIN && run->complete && brief)
+		snprintf(overhead, sizeof(overhead), "overhead %.1f %% %s ",
+		         percent_of(overhead_ns(run), run_bare_ns(run, cpu_ns)), dot);
+	else if (cpu_ns > OVERHEAD_NS_MIN && run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %.1f %% (%s of CPU) %s ",
 		         percent_of(overhead_ns(run), run_bare_ns(run, cpu_ns)),
 		         format_duration(overhead_ns(run)).text, dot);
 	else if (run->complete)
 		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
 		         format_duration(overhead_ns(run)).text, dot);
-	if (run->peak_rss_bytes && !has_memory(s->report))
-		snprintf(rss, sizeof(rss), " %s peak RSS %s%s", dot,
-		         totals->processes > 1 ? "of the largest process " : "",
-		         format_bytes(run->peak_rss_bytes).text);
+	if (run->peak_rss_bytes)
+		snprintf(rss, sizeof(rss), " %s peak RSS %s%s%s", dot,
+		         several && !brief ? "of the largest process " : "",
+		         format_bytes(run->peak_rss_bytes).text,
+		         several && brief ? " (largest process)" : "");
 	if (run->frequency_hz)
 		snprintf(rate, sizeof(rate), " at %u Hz", run->frequency_hz);
+	if (!brief || run->lost)
+		snprintf(lost, sizeof(lost), ", %s lost", format_count(run->lost).text);
 	double cut_percent = percent_of(run->truncated, run->samples);
-	if (!s->report->view->brief || cut_percent >= 1)
+	if (!brief || cut_percent >= 1)
 		snprintf(cut, sizeof(cut), " %s %.1f %% of stacks truncated", dot, cut_percent);
-	section_say(s, "%s%s sample%s%s, %s lost%s%s", overhead, format_count(run->samples).text,
-	            run->samples == 1 ? "" : "s", rate, format_count(run->lost).text, cut, rss);
+	uint64_t others = brief ? others_ns(run, totals) : 0;
+	if (others)
+		snprintf(busy, sizeof(busy), " %s other programs kept %.1f of %u CPUs busy", dot,
+		         (double)others / (double)run->wall_ns, run->machine_cpus);
+	section_say(s, "%s%s sample%s%s%s%s%s%s", overhead, format_count(run->samples).text,
+	            run->samples == 1 ? "" : "s", rate, lost, cut, rss, busy);
 }
 
 // Where perf events see no kernel, the agent tells for whom it works.
@@ -117,6 +134,10 @@ static void say_rung(struct section *s, const struct run *run)
 	if (!known || !without[run->rung] ||
 	    (run->rung == RUNG_PERF_USER && !kernel_matters(s->report)))
 		return;
+	if (s->report->view->brief) {
+		section_say(s, "%s; bottleneck check says why", without[run->rung]);
+		return;
+	}
 	section_say(s, "%s%s%s%s%s%s", without[run->rung],
 	            run->rung_reason && *run->rung_reason ? " (" : "",
 	            run->rung_reason ? run->rung_reason : "",
@@ -179,12 +200,11 @@ static const char *module_words(const struct module_row *row)
 	return origin_is_jit(row->path) ? "code that a JIT compiler made" : path_base(row->path);
 }
 
-// "no lines for perl (63.5 % of wall time), libm.so.6 (4.2 %): …": those that lack the same as the
-// first.
+// "no lines for perl, libm.so.6: …": those that lack the same as the first. How much of the time is
+// in them is in the tables.
 static int say_modules_briefly(struct section *s, struct error *err)
 {
 	cleanup(module_rows) struct module_rows *modules = query_modules(s->report->profile, err);
-	char share[80];
 	const struct module_row *first = NULL;
 	const char *words = "";
 	size_t count = 0;
@@ -200,9 +220,8 @@ static int say_modules_briefly(struct section *s, struct error *err)
 		    (row->level != first->level || strcmp(row->remedy, first->remedy) != 0))
 			continue;
 		first = first ? first : row;
-		say_share(modules, row, !count, share, sizeof(share));
-		words = report_say(s->report, "%s%s%s (%s)", words, count++ ? ", " : "",
-		                   module_words(row), share);
+		words = report_say(s->report, "%s%s%s", words, count++ ? ", " : "",
+		                   module_words(row));
 	}
 	if (first)
 		section_say(s, "%s %s%s%s", lacking(first->level), words,
@@ -236,18 +255,16 @@ static int say_modules(struct section *s, struct error *err)
 	return 0;
 }
 
-// What else the machine did meanwhile: more or less of it, and times are others.
+// What else the machine did meanwhile: more or less of it, and times are others. One screen has
+// other programs beside the figures.
 static void say_machine(struct section *s, const struct run *run, const struct totals *totals)
 {
 	double all = (double)run->wall_ns * run->machine_cpus;
-	uint64_t ours =
-		run->collector_cpu_ns +
-		(run->target_cpu_ns > totals->on_cpu_ns ? run->target_cpu_ns : totals->on_cpu_ns);
-	uint64_t others = run->machine_busy_ns > ours ? run->machine_busy_ns - ours : 0;
+	uint64_t others = others_ns(run, totals);
 
 	if (run->wall_ns < MACHINE_NS_MIN || !run->machine_cpus)
 		return;
-	if ((double)others >= OTHERS_SHARE * all)
+	if (others && !s->report->view->brief)
 		section_say(
 			s,
 			"other programs kept %.1f of %u CPUs busy meanwhile (%.0f %%): times vary with "
@@ -559,9 +576,6 @@ static int say_brief(struct section *s, struct error *err)
 	say_timeless(s, &totals);
 	if (say_gpus(s, err) < 0 || say_wall(s, &totals, err) < 0)
 		return -1;
-	size_t left = section_keep_notes(s, LIMITS_BRIEF, 0);
-	if (left)
-		section_say(s, "%zu more limit%s: bottleneck report", left, left == 1 ? "" : "s");
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #define PATH_SHARE   0.001 /* of all waiting: rarer paths tell nothing of a row that is shown */
 #define CALLER_SHARE 0.5   /* of a row, for a caller that stands for it */
 #define WHOLE_SHARE  0.95  /* and for one beside which others need no word */
+#define ROWS_FLAT    3     /* of one screen, that a table has however little they take */
 #define TREE_SHARE   0.001 /* of all time: smaller nodes pass nothing on that is worth a row */
 
 REPORT_KEEPS(rows, struct rows *);
@@ -634,7 +635,8 @@ static void choose_rows(struct section *s, const struct code *code)
 		uint64_t ranked = rank_of(row, code->sort);
 		if (is_ours(row))
 			continue;
-		bool little = !ranked || (ranked < least && code->sort != SORT_CALLS);
+		bool first = code->view->brief && s->row_count < ROWS_FLAT && 3 * ranked >= least;
+		bool little = !ranked || (ranked < least && code->sort != SORT_CALLS && !first);
 		if (little && !code->wall)
 			break;
 		if (little && !works_aside(row, cpu_ns))

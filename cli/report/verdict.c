@@ -68,9 +68,12 @@ static void add_second(const struct verdict_facts *f, struct verdict *v)
 	size_t length = strlen(v->next);
 
 	v->said_next = f->second;
-	if (f->second)
-		snprintf(v->next + length, sizeof(v->next) - length, "%sNext: %s.",
-		         length ? v->next[length - 1] == '.' ? " " : ". " : "", f->second->fact);
+	if (!f->second)
+		return;
+	snprintf(v->next + length, sizeof(v->next) - length, "%sNext: %s.",
+	         length ? v->next[length - 1] == '.' ? " " : ". " : "", f->second->fact);
+	verdict_mark_extra(v, length);
+	v->second = v->extras;
 }
 
 // All of the time was recorded within it.
@@ -95,6 +98,7 @@ static void add_op(const struct verdict_facts *f, struct verdict *v)
 	         "%s%s %% of the time is in the op %s%s%s.", length ? " " : "",
 	         format_percent(row->self_ns, f->ops->wall_ns).text, name ? name : row->name,
 	         *place ? ", mostly called from " : "", place);
+	verdict_mark_extra(v, length);
 }
 
 // That other processes used the CPUs is no fault of the program's: it stands behind what is.
@@ -113,6 +117,7 @@ static void add_noise(const struct verdict_facts *f, struct verdict *v)
 	         : v->next[length - 1] == '.' ? " "
 	                                      : ". ", // behind a command
 	         format_percent(waited, ready).text);
+	verdict_mark_extra(v, length);
 }
 
 static bool (*const rules[])(const struct verdict_facts *, struct verdict *) = {

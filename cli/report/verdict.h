@@ -11,6 +11,7 @@
 #include "merge/rules/price.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct error;
 struct finding;
@@ -18,10 +19,16 @@ struct findings;
 struct profile;
 struct view;
 
+#define VERDICT_EXTRAS 4
+
 struct verdict {
 	char sentence[600];
 	char next[800];
-	bool too_few;                           /* samples: tables of functions tell nothing */
+	/* Sentences of NEXT that it can do without, the last first: where each begins. */
+	size_t extra_at[VERDICT_EXTRAS];
+	size_t extras;
+	size_t second; /* the one that says SAID_NEXT, from 1; 0: none does */
+	bool too_few;  /* samples: tables of functions tell nothing */
 	const struct finding *said, *said_next; /* in these; borrowed; NULL: none */
 	struct price price; /* of a change at the place that the sentence names; 0: it names none,
 	                       or that is not known */

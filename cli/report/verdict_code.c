@@ -53,6 +53,7 @@ bool verdict_advise_apart(const struct verdict_facts *f, const struct finding *f
 	size_t length = strlen(v->next);
 	verdict_name_sum(f, &sum, text, sizeof(text));
 	snprintf(v->next + length, sizeof(v->next) - length, " Next: %s.", text);
+	verdict_mark_extra(v, length);
 	return true;
 }
 

@@ -62,6 +62,9 @@ __attribute__((format(printf, 2, 3))) bool verdict_say(struct verdict *v, const 
 __attribute__((format(printf, 2, 3))) bool verdict_advise(struct verdict *v, const char *format,
                                                           ...);
 
+/* What V's advice has from AT on is beside the answer, if there is anything. */
+void verdict_mark_extra(struct verdict *v, size_t at);
+
 /* As a sentence; one that begins with a function's name has that as it is. */
 void verdict_say_finding(const struct finding *finding, struct verdict *v);
 

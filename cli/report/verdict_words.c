@@ -46,6 +46,12 @@ __attribute__((format(printf, 2, 3))) bool verdict_advise(struct verdict *v, con
 	return true;
 }
 
+void verdict_mark_extra(struct verdict *v, size_t at)
+{
+	if (v->next[at] && v->extras < VERDICT_EXTRAS)
+		v->extra_at[v->extras++] = at;
+}
+
 static bool begins_with(const char *text, const char *beginning)
 {
 	return strncmp(text, beginning, strlen(beginning)) == 0;
@@ -289,6 +295,7 @@ void verdict_add_sum(const struct verdict_facts *f, const struct place_sum *sum,
 
 	verdict_name_sum(f, sum, text, sizeof(text));
 	snprintf(v->next + length, sizeof(v->next) - length, " %s.", text);
+	verdict_mark_extra(v, length);
 }
 
 // A helper that several functions call says little of which of them costs: so does the one of them

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PERCENT_BRIEF 1 // of a table, that a row of a brief report has at least
+#define PERCENT_BRIEF 3 // of a table, that a row of a brief report has at least
 
 // In the order of enum view_sort.
 static const char *const sorts[] = { "self", "total",     "line",    "calls",

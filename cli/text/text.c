@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "cli/text/text.h"
 
+#include "base/cleanup.h"
+#include "base/error.h"
 #include "base/format.h"
 #include "cli/report/outline.h"
 #include "cli/report/verdict.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 void text_heading(const struct text *text, const char *name, const char *note)
 {
@@ -58,6 +62,26 @@ static int print_verdict(void *context, const struct verdict *v, struct error *e
 	return 0;
 }
 
+// As many as are printed.
+static int count_lines(void *context, const struct section *s, const struct verdict *v,
+                       struct error *err)
+{
+	struct text text = *(const struct text *)context;
+	cleanup_free char *words = NULL;
+	size_t size;
+	int lines = 0;
+
+	text.out = open_memstream(&words, &size);
+	if (!text.out)
+		return error_set(err, errno, "could not print the report");
+	int failed = s ? print_section(&text, s, err) : print_verdict(&text, v, err);
+	if (fclose(text.out) != 0 && !failed)
+		return error_set(err, errno, "could not print the report");
+	for (const char *c = words; !failed && (c = strchr(c, '\n')); c++)
+		lines++;
+	return failed ? -1 : lines;
+}
+
 static int print_called(void *context, const struct called_list *list, struct error *err)
 {
 	return text_called(context, list, err);
@@ -70,6 +94,7 @@ int text_print(const struct text *text, struct error *err)
 		.ascii = text->terminal.ascii,
 		.section = print_section,
 		.verdict = print_verdict,
+		.lines = count_lines,
 		.called = print_called,
 	};
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the users of real programs see: the report of one screen of kept runs, as text.
+#include "cli/report/screen.h"
 #include "cli/report/view.h"
 #include "merge/file/file.h"
 #include "merge/profile/profile.h"
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #define WIDTH       100
+#define NARROW      80
 #define PREFIX      TESTS_DIR "/data/real/"
 #define EXTENSION   ".bneck.xz"
 #define PACKED_ROOM (1 << 20)
@@ -56,6 +58,17 @@ static struct profile *read_run(const char *path)
 	return profile;
 }
 
+// One screen; ops and ranks are subjects of their own.
+static void expect_to_fit(const char *page, const char *name)
+{
+	bool more = strstr(page, "\nops by ") || strstr(page, "\nworkers ");
+	size_t lines = 0;
+
+	for (const char *c = page; (c = strchr(c, '\n')); c++)
+		lines++;
+	cr_expect(le(sz, lines, more ? SCREEN_LINES_OPS : SCREEN_LINES), "%s", name);
+}
+
 static void expect_report(const char *path)
 {
 	const char *file = path + strlen(PREFIX);
@@ -65,6 +78,11 @@ static void expect_report(const char *path)
 
 	view_make_brief(&view);
 	snprintf(name, sizeof(name), "real/%.*s", (int)(strlen(file) - strlen(EXTENSION)), file);
+	for (int width = NARROW; width <= WIDTH; width += WIDTH - NARROW) {
+		char *page = text_page(profile, &view, golden_terminal(width, false, false));
+		expect_to_fit(page, name);
+		free(page);
+	}
 	golden_expect(name, text_page(profile, &view, golden_terminal(WIDTH, false, false)));
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Ops, GPUs and memory in the report of a hand-made profile.
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/format.h"
+#include "cli/report/sections.h"
+#include "cli/report/view.h"
 #include "tests/support/expect.h"
 #include "tests/support/golden.h"
 #include "tests/unit/text_page.h"
@@ -262,17 +266,35 @@ Test(text_ops, what_is_live_beyond_the_peak_rss_was_reserved)
 	for (int reserved = 0; reserved <= 1; reserved++) {
 		struct profile *profile = fake_profile_with_ops();
 		struct view view = view_default();
+		struct error err;
 		view_make_brief(&view);
 		if (reserved)
 			profile->memory.peak_bytes = UINT64_C(3) << 30;
-		char *page = text_page(profile, &view, golden_terminal(200, false, false));
-		cr_expect(ne(ptr, strstr(page, "live at most "), NULL), "%s", page);
-		const char *rss = strstr(page, "peak RSS ");
-		cr_expect(rss && !strstr(rss + 1, "peak RSS "), "%s", page); // in one place
-		cr_expect_eq(strstr(page, " (with what was reserved and not used), after ") != NULL,
-		             reserved, "%s", page);
-		free(page);
+		cleanup(report) struct report r = report_of(profile, &view, READER_TEXT);
+		const struct section *s = section_memory(&r, &err);
+		cr_assert(s && s->notes, "%s", err.text);
+		const char *words = s->notes->words;
+		cr_expect(ne(ptr, strstr(words, "live at most "), NULL), "%s", words);
+		cr_expect_eq(strstr(words, " (with what was reserved and not used), after ") !=
+		                     NULL,
+		             reserved, "%s", words);
 	}
+}
+
+// Where no finding is about it, the peak RSS among the limits says enough.
+Test(text_ops, one_screen_has_memory_only_where_a_finding_is_about_it)
+{
+	struct profile *profile = fake_profile_with_ops();
+	struct view view = view_default();
+
+	view_make_brief(&view);
+	char *page = text_page(profile, &view, golden_terminal(200, false, false));
+	const char *rss = strstr(page, "peak RSS ");
+	cr_expect(rss && !strstr(rss + 1, "peak RSS "), "%s", page);
+	cr_expect(eq(ptr, strstr(page, "live at most "), NULL), "%s", page);
+	cr_expect(strstr(page, "\n  more in bottleneck report: ") && strstr(page, "memory\n"), "%s",
+	          page);
+	free(page);
 }
 
 Test(text_ops, a_program_without_ops_is_told_so)
