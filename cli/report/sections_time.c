@@ -37,6 +37,8 @@ struct code {
 	enum query_by by;
 	enum query_sort sort;
 	bool wall;                     // rows rank by wall time
+	uint64_t wall_of_ns;           // for people, of which shares of wall time are
+	bool without_queue;            // that is without waits for a CPU, as the answer has it
 	const struct call_tree *calls; // who calls what is a library's; NULL: not needed
 	const struct call_tree *paths; // who passes on to whom; NULL: all rows are shown
 	bool python;                   // there is some
@@ -59,7 +61,7 @@ static uint64_t rank_of(const struct row *row, enum query_sort sort)
 static enum tone heat(const struct code *code, const struct row *row, enum query_sort sort)
 {
 	bool wall = sort == SORT_WALL || sort == SORT_WALL_TOTAL;
-	double all = (double)(wall ? code->rows->wall_all_ns : code->rows->all);
+	double all = (double)(wall ? code->wall_of_ns : code->rows->all);
 	double share = all > 0 ? (double)rank_of(row, sort) / all : 0;
 
 	if (sort != code->sort || code->by == BY_LINE)
@@ -111,7 +113,7 @@ static void make_wall_share(const struct section *s, const void *data, struct se
 	const struct code *code = s->context;
 
 	make_wall(s, data, cell);
-	cell->share.all = code->rows->wall_all_ns;
+	cell->share.all = code->wall_of_ns ? code->wall_of_ns : code->rows->wall_all_ns;
 }
 
 static void make_wall_total(const struct section *s, const void *data, struct section_cell *cell)
@@ -550,17 +552,20 @@ static void choose_columns(struct section *s, const struct code *code)
 	section_without(s, "beside");
 }
 
-// Code ranks by wall time where nothing else is asked for, and the order is another one.
-static bool ranks_by_wall(const struct report *r)
+// Code ranks by wall time where nothing else is asked for, and the order is another one. Shares of
+// that are of what the answer and findings have: else one place would have two of them.
+static void take_wall(struct code *code)
 {
-	const struct query query = view_query(r->view, BY_FUNCTION, SORT_SELF);
+	const struct view *view = code->view;
+	const struct query query = view_query(view, BY_FUNCTION, SORT_SELF);
 	struct wall_account wall;
 	struct error failed = { 0 };
 
-	if (query_wall_account(r->profile, &query, &wall, &failed) < 0)
-		return false; // as where it is not known
-	return r->view->sort == VIEW_SORT_WALL ? wall.all_ns != 0
-	                                       : r->view->sort == VIEW_SORT_NONE && wall.ranks;
+	if (query_wall_account(code->report->profile, &query, &wall, &failed) < 0)
+		return; // as where it is not known
+	code->wall = view->sort == VIEW_SORT_WALL ? wall.all_ns != 0
+	                                          : view->sort == VIEW_SORT_NONE && wall.ranks;
+	code->wall_of_ns = query_wall_share_ns(&wall, &code->without_queue);
 }
 
 // The same, of wall time.
@@ -585,7 +590,7 @@ static bool is_interpreter(const struct code *code, const struct row *row)
 // Rows with less are not worth their line.
 static uint64_t least_of(const struct code *code)
 {
-	uint64_t all = code->wall ? code->rows->wall_all_ns : code->rows->all;
+	uint64_t all = code->wall ? code->wall_of_ns : code->rows->all;
 
 	return (uint64_t)(view_min_share(code->view, false) * (double)all);
 }
@@ -722,7 +727,8 @@ struct section *section_hotspots(struct report *r, enum query_by by, enum query_
 	struct code code = { .view = r->view, .report = r, .by = by, .sort = sort };
 	struct error failed = { 0 };
 
-	code.wall = sort != SORT_CALLS && ranks_by_wall(r);
+	if (sort != SORT_CALLS)
+		take_wall(&code);
 	if (code.wall)
 		code.sort = by_wall(sort);
 	code.rows = keep_rows(r, rows_shown(r->profile, r->view, by, code.sort, err), err);
@@ -736,9 +742,13 @@ struct section *section_hotspots(struct report *r, enum query_by by, enum query_
 	struct section *s = new_section(r, &code, "functions", title_of(r, titles[by], code.sort));
 	if (r->failed)
 		return section_end(s, err);
-	s->subtitle = report_say(
-		r, "%s%s%s", code.wall ? "what the run waited for; self and total: " : "",
-		say_time(r->view), r->view->thread || r->view->process ? "" : ", all threads");
+	bool all = !r->view->thread && !r->view->process;
+	if (code.wall)
+		s->subtitle = report_say(r, "%sself, total: %s%s",
+		                         code.without_queue ? "% without waits for a CPU; " : "",
+		                         say_time(r->view), all ? ", all threads" : "");
+	else
+		s->subtitle = report_say(r, "%s%s", say_time(r->view), all ? ", all threads" : "");
 	if (r->view->brief && sort == SORT_TOTAL)
 		s->subtitle = ""; // as that of the table above it
 	if (code.wall)
@@ -765,8 +775,11 @@ struct section *section_page_functions(struct report *r, struct error *err)
 	code.rows = keep_rows(r, rows_shown(r->profile, r->view, BY_FUNCTION, SORT_SELF, err), err);
 	if (!code.rows)
 		return NULL;
+	take_wall(&code);
 	struct section *s = new_section(r, &code, "functions", "Functions");
-	s->subtitle = "CPU + waiting, all threads";
+	s->subtitle = code.without_queue && code.rows->wall_all_ns
+	                      ? "CPU + waiting, all threads; wall %: without waits for a CPU"
+	                      : "CPU + waiting, all threads";
 	if (!code.rows->wall_all_ns) {
 		section_without(s, "wall_ns");
 		section_without(s, "wall_share");
@@ -782,6 +795,7 @@ struct section *section_page_lines(struct report *r, struct error *err)
 	code.rows = keep_rows(r, rows_by_line(r->profile, r->view, SORT_SELF, NULL, err), err);
 	if (!code.rows)
 		return NULL;
+	take_wall(&code);
 	struct section *s = new_section(r, &code, "lines", "Lines");
 	section_without(s, "self_margin");
 	section_without(s, "calls");
@@ -841,7 +855,7 @@ struct section *section_lines(struct report *r, struct error *err)
 		.view = r->view, .report = r, .by = BY_LINE, .sort = total ? SORT_TOTAL : SORT_SELF
 	};
 
-	code.wall = ranks_by_wall(r);
+	take_wall(&code);
 	if (code.wall)
 		code.sort = by_wall(code.sort);
 	code.rows = keep_rows(r, rows_by_line(r->profile, r->view, code.sort, &own_code, err), err);
