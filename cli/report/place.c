@@ -5,6 +5,7 @@
 #include "base/origin.h"
 #include "base/strings.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,33 +227,58 @@ static size_t sum_of(struct sums *sums, const struct call_node *own)
 	return i;
 }
 
-static uint64_t foreign_below(const struct call_node *node, int depth)
+// NODE is a function that was written within OWN, which hands it to a library, as to sort by it:
+// "main.rank.func1", "app::rank::{{closure}}", "rank(std::vector<int>&)::{lambda(int, int)#1}".
+static bool is_within(const struct call_node *node, const struct call_node *own)
+{
+	static const char *const marks[] = { "::{{closure}}", "::{closure", "::{lambda(" };
+	size_t length = own ? strlen(own->name) : 0;
+
+	if (!length || strncmp(node->name, own->name, length) != 0 ||
+	    !strings_same(node->module, own->module))
+		return false;
+	const char *rest = node->name + length;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strncmp(rest, marks[i], strlen(marks[i])) == 0)
+			return true;
+	return strncmp(rest, ".func", 5) == 0 && isdigit((unsigned char)rest[5]);
+}
+
+static bool is_anothers(const struct call_node *node, const struct call_node *own)
+{
+	return is_own(node) && !is_within(node, own);
+}
+
+static uint64_t below_own(const struct call_node *node, const struct call_node *own, int depth)
 {
 	uint64_t sum = node->self;
 
 	for (const struct call_node *c = node->child; c && depth < DEPTH_MAX; c = c->next)
-		sum += is_own(c) ? 0 : foreign_below(c, depth + 1);
+		sum += is_anothers(c, own) ? 0 : below_own(c, own, depth + 1);
 	return sum;
 }
 
-static void sum_up(struct sums *sums, const struct call_node *node, int depth)
+// AROUND is the innermost function of the user's own that calls it; NULL: there is none.
+static void sum_up(struct sums *sums, const struct call_node *node, const struct call_node *around,
+                   int depth)
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
-		size_t at = is_own(node) && node->name[0] != '[' ? sum_of(sums, node) : SUMS_MAX;
+		bool own = is_anothers(node, around);
+		size_t at = own && node->name[0] != '[' ? sum_of(sums, node) : SUMS_MAX;
 		struct place_sum *sum = at < SUMS_MAX ? &sums->sums[at] : NULL;
 		if (sum && node->total > sum->own->total)
 			sum->own = node;
 		if (sum)
 			sum->self += node->self;
 		for (const struct call_node *c = node->child; sum && c; c = c->next) {
-			uint64_t below = is_own(c) ? 0 : foreign_below(c, depth + 1);
+			uint64_t below = is_anothers(c, node) ? 0 : below_own(c, node, depth + 1);
 			sum->below += below;
 			if (below <= sum->entry_ns)
 				continue;
 			sum->entry_ns = below;
 			sum->entry = c;
 		}
-		sum_up(sums, node->child, depth + 1);
+		sum_up(sums, node->child, own ? node : around, depth + 1);
 	}
 }
 
@@ -264,7 +290,7 @@ struct place_sum place_busiest(const struct call_tree *tree,
 
 	if (!sums)
 		return best;
-	sum_up(sums, call_tree_root(tree)->child, 0);
+	sum_up(sums, call_tree_root(tree)->child, NULL, 0);
 	for (size_t i = 0; i < sums->count; i++)
 		if (sums->sums[i].self + sums->sums[i].below > best.self + best.below &&
 		    (!counts || counts(&sums->sums[i])))
@@ -279,7 +305,7 @@ struct place_sum place_sum_of(const struct call_tree *tree, const struct call_no
 
 	if (!sums)
 		return none;
-	sum_up(sums, call_tree_root(tree)->child, 0);
+	sum_up(sums, call_tree_root(tree)->child, NULL, 0);
 	size_t count = sums->count, at = sum_of(sums, own);
 	return at < count ? sums->sums[at] : none;
 }
@@ -349,7 +375,9 @@ static void ops_below(struct below *b, const struct call_node *node, bool within
                       int depth)
 {
 	for (; node && depth < DEPTH_MAX; node = node->next) {
-		bool own = is_own(node) && node->name[0] != '[', inside = within && !own;
+		bool own = is_own(node) && node->name[0] != '[' &&
+		           !(within && is_within(node, b->own));
+		bool inside = within && !own;
 		const char *inner = node->op && b->counts(b->context, node->name) ? node->name : op;
 		if (own) {
 			inner = NULL;

@@ -650,6 +650,25 @@ Test(text_verdict, what_many_library_functions_do_for_one_of_the_users_is_its_ti
 		"of libraries, most in vfprintf.");
 }
 
+// What a function hands to a library was written within it.
+Test(text_verdict, closures_that_a_library_calls_are_time_of_who_wrote_them)
+{
+	static const char *const within[] = { "log_order.func1", "log_order::{{closure}}",
+		                              "log_order::{lambda(int)#1}::operator()(int) const" };
+	static const char *const others[] = { "log_order_all", "log_order.function",
+		                              "compare::{{closure}}" };
+	struct call_node nodes[5];
+
+	for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++) {
+		struct profile *profile = with_logging(fake_profile(), nodes, 100);
+		nodes[4].name = within[i];
+		expect_verdict(profile, "80.0 % of the CPU time is spent in log_order (log.c:24)");
+		profile = with_logging(fake_profile(), nodes, 100);
+		nodes[4].name = others[i];
+		expect_verdict(profile, "70.0 % of the CPU time is spent in log_order (log.c:24)");
+	}
+}
+
 // Who calls many functions for a little each, or works itself, is not said to call one for most.
 Test(text_verdict, what_is_called_for_less_than_half_is_not_called_for_most)
 {
