@@ -243,6 +243,11 @@ int verdict_find(const struct profile *profile, const struct view *view,
 	take_base(&f, profile, rows->all);
 	f.both = both_rows;
 	f.cpu_tree = cpu_tree;
+	cleanup(call_tree) struct call_tree *both_tree =
+		verdict_shares_both(&f) ? query_call_tree(profile, &both, 0.001, err) : NULL;
+	if (verdict_shares_both(&f) && !both_tree)
+		return -1;
+	f.both_tree = both_tree;
 	f.wait_tree = wait_tree;
 	if (f.wall.ranks && look_at_crowd(&f, profile, view, &crowd, err) < 0)
 		return -1;

@@ -214,14 +214,15 @@ static bool above_runtime(const struct verdict_facts *f, struct verdict *v)
 bool verdict_nameless_jit(const struct verdict_facts *f, struct verdict *v)
 {
 	const struct row *row = verdict_nameless_row(f);
+	char share[128];
 
 	if (!row || share_of(row->self, f->all) < ASKED_SHARE)
 		return above_runtime(f, v);
 	if (says_op(f, row, v))
 		return true;
 	verdict_set_price_of_row(f, row, v);
-	verdict_say(v, "%s %% of %s is spent in code without symbols that a JIT compiler made.",
-	            format_percent(row->self, f->all).text, f->of);
+	verdict_say(v, "%s is spent in code without symbols that a JIT compiler made.",
+	            verdict_share_of_row(f, row, share, sizeof(share)));
 	return advise_jit(f, v);
 }
 
@@ -373,7 +374,7 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	const struct known_work *work = known_work_of_library(row->module);
 	const struct known_work *program = known_work_of_program(row->module);
 	struct place_direct above = { 0 };
-	char code[300], both[64];
+	char code[300], share[128];
 
 	if (!*called)
 		above = place_named_above(f->cpu_tree, row->name, row->module);
@@ -382,9 +383,8 @@ static bool say_nameless(const struct verdict_facts *f, const struct row *row, c
 	const char *whole = above.caller ? above.caller->name : NULL;
 	cleanup_free char *name = whole ? function_name_bare(whole) : NULL;
 	name_nameless(row->module, code, sizeof(code));
-	verdict_say(v, "%s %% of %s%s is spent in %s%s%s%s%s%s%.200s.",
-	            format_percent(row->self, f->all).text, f->of,
-	            verdict_with_waiting(f, row, both, sizeof(both)), code,
+	verdict_say(v, "%s is spent in %s%s%s%s%s%s%.200s.",
+	            verdict_share_of_row(f, row, share, sizeof(share)), code,
 	            work      ? " (a library for "
 	            : program ? " (a program for "
 	                      : "",
@@ -413,7 +413,7 @@ static bool below_library(const struct verdict_facts *f, const struct row *row, 
 {
 	struct place_direct above = place_outer_caller(f->cpu_tree, row->name, row->module);
 	const struct call_node *caller = above.caller;
-	char code[400], both[64];
+	char code[400], share[128];
 
 	if (!caller || (double)above.self < STANDS_FOR * (double)row->self)
 		return false;
@@ -421,9 +421,8 @@ static bool below_library(const struct verdict_facts *f, const struct row *row, 
 		name_nameless(caller->module, code, sizeof(code));
 	else
 		verdict_name_node(caller, code, sizeof(code));
-	verdict_say(v, "%s %% of %s%s is spent in %s, mostly called from %s.",
-	            format_percent(row->self, f->all).text, f->of,
-	            verdict_with_waiting(f, row, both, sizeof(both)), place, code);
+	verdict_say(v, "%s is spent in %s, mostly called from %s.",
+	            verdict_share_of_row(f, row, share, sizeof(share)), place, code);
 	verdict_set_price_of_row(f, row, v);
 	if (strcmp(caller->name, "[jit]") == 0)
 		return advise_jit(f, v);
@@ -484,7 +483,7 @@ bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v)
 	bool caller = call.caller && call.caller->name[0] != '['; // no name, no help
 	// A caller of the same library is no place for the user to begin at.
 	bool outside = caller && !origin_is_foreign(call.caller->module, call.caller->file);
-	char place[400], called[400] = "", both[64];
+	char place[400], called[400] = "", share[128];
 
 	verdict_name_row(row, place, sizeof(place));
 	if (caller)
@@ -500,9 +499,8 @@ bool verdict_hot_function(const struct verdict_facts *f, struct verdict *v)
 	if (row->name[0] == '[' && row->module && !query_lacks_agent(f->run, row->module) &&
 	    !row->kernel && !origin_is_interpreter(row->module))
 		return say_nameless(f, row, called, outside, v);
-	verdict_say(v, "%s %% of %s%s is spent in %s%s%s.", format_percent(row->self, f->all).text,
-	            f->of, verdict_with_waiting(f, row, both, sizeof(both)), place,
-	            caller ? ", mostly called from " : "", caller ? called : "");
+	verdict_say(v, "%s is spent in %s%s%s.", verdict_share_of_row(f, row, share, sizeof(share)),
+	            place, caller ? ", mostly called from " : "", caller ? called : "");
 	verdict_set_price_of_row(f, row, v);
 	if (outside)
 		verdict_set_price(f,

@@ -40,6 +40,7 @@ struct verdict_facts {
 	const struct rows *cpu;   /* functions by self time on a CPU, all threads */
 	const struct rows *both;  /* the same, and waiting, as the tables have them */
 	const struct call_tree *cpu_tree;
+	const struct call_tree *both_tree; /* of BOTH; NULL where shares are not of that */
 	struct crowd {
 		const struct rows *cpu; /* of all threads; NULL: nothing was waited for own ones */
 		const struct call_tree *tree;
@@ -78,9 +79,11 @@ bool verdict_is_mark(const struct row *row);
 /* The first row that is code; NULL if there is none. */
 const struct row *verdict_hottest(const struct verdict_facts *f);
 
-/* The tables rank CPU and waiting together, where ROW may have another share: say so, or the two
- * seem to contradict each other. */
-const char *verdict_with_waiting(const struct verdict_facts *f, const struct row *row, char *buffer,
+/* Whether shares are of CPU and waiting together, as in the tables, where both differ. */
+bool verdict_shares_both(const struct verdict_facts *f);
+
+/* "61.1 % of the CPU time", or of what the tables rank by, where ROW has another share of that. */
+const char *verdict_share_of_row(const struct verdict_facts *f, const struct row *row, char *buffer,
                                  size_t size);
 
 /* Code that a compiler made while the program ran, and told nobody of. */

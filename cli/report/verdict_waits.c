@@ -179,7 +179,7 @@ static bool fills_cpus(const struct verdict_facts *f)
 // What to do about that, and what to look at meanwhile.
 static bool advise_cpu(const struct verdict_facts *f, struct verdict *v)
 {
-	char place[400], both[64];
+	char place[400], share[128];
 
 	double cpus = run_cpus(f->run);
 
@@ -196,9 +196,8 @@ static bool advise_cpu(const struct verdict_facts *f, struct verdict *v)
 		verdict_add_sum(f, &sum, v);
 	} else if (row) {
 		verdict_name_row(row, place, sizeof(place));
-		snprintf(v->next + length, sizeof(v->next) - length,
-		         " %s %% of %s%s is spent in %s.", format_percent(row->self, f->all).text,
-		         f->of, verdict_with_waiting(f, row, both, sizeof(both)), place);
+		snprintf(v->next + length, sizeof(v->next) - length, " %s is spent in %s.",
+		         verdict_share_of_row(f, row, share, sizeof(share)), place);
 	}
 	return true;
 }

@@ -136,6 +136,11 @@ const struct row *verdict_hottest(const struct verdict_facts *f)
 	return NULL;
 }
 
+bool verdict_shares_both(const struct verdict_facts *f)
+{
+	return !f->wall.ranks && share_of(f->all, f->both->all) >= MOST_SHARE;
+}
+
 static const struct row *find_row(const struct rows *rows, const struct row *wanted)
 {
 	for (size_t i = 0; i < rows->count; i++) {
@@ -148,20 +153,21 @@ static const struct row *find_row(const struct rows *rows, const struct row *wan
 	return NULL;
 }
 
-// The tables rank CPU and waiting together, where ROW may have another share: say so, or the two
-// seem to contradict each other.
-const char *verdict_with_waiting(const struct verdict_facts *f, const struct row *row, char *buffer,
+// The tables rank CPU and waiting together, where ROW may have another share: then the sentence has
+// that one, as two numbers of one place seem to contradict each other. A program that mostly waits
+// is judged by what it does while it works.
+const char *verdict_share_of_row(const struct verdict_facts *f, const struct row *row, char *buffer,
                                  size_t size)
 {
-	const struct row *both = find_row(f->both, row);
+	const struct row *both = verdict_shares_both(f) ? find_row(f->both, row) : NULL;
+	double more = both ? share_of(row->self, f->all) - share_of(both->self, f->both->all) : 0;
 
-	buffer[0] = '\0';
-	if (!both || f->wall.ranks)
-		return buffer;
-	double more = share_of(row->self, f->all) - share_of(both->self, f->both->all);
 	if (more > SAME_SHARE || more < -SAME_SHARE)
-		snprintf(buffer, size, " (%s %% of CPU + waiting)",
+		snprintf(buffer, size, "%s %% of all time (CPU + waiting)",
 		         format_percent(both->self, f->both->all).text);
+	else
+		snprintf(buffer, size, "%s %% of %s", format_percent(row->self, f->all).text,
+		         f->of);
 	return buffer;
 }
 
@@ -262,13 +268,32 @@ static const struct call_node *within_label(const struct verdict_facts *f,
 	return node;
 }
 
+// The same of a function with what it asks libraries for, which may be to wait.
+static const char *share_of_sum(const struct verdict_facts *f, const struct place_sum *sum,
+                                char *buffer, size_t size)
+{
+	struct place_sum both = { 0 };
+	uint64_t ns = sum->self + sum->below;
+
+	if (f->both_tree)
+		both = place_sum_of(f->both_tree, sum->own);
+	uint64_t both_ns = both.self + both.below;
+	double more = both_ns ? share_of(ns, f->all) - share_of(both_ns, f->both->all) : 0;
+	if (more > SAME_SHARE || more < -SAME_SHARE)
+		snprintf(buffer, size, "%s %% of all time (CPU + waiting)",
+		         format_percent(both_ns, f->both->all).text);
+	else
+		snprintf(buffer, size, "%s %% of %s", format_percent(ns, f->all).text, f->of);
+	return buffer;
+}
+
 void verdict_name_sum(const struct verdict_facts *f, const struct place_sum *sum, char *buffer,
                       size_t size)
 {
 	const struct call_node *called = within_label(f, sum->entry);
 	cleanup_free char *entry = function_name_bare(called->name);
 	struct call_node own = *sum->own;
-	char place[400], most[120] = "";
+	char place[400], most[120] = "", share[128];
 
 	struct place_op op = place_op_below(f->cpu_tree, sum, names_work, f->ops);
 	bool in_op = op.name && (double)op.self >= STANDS_FOR * (double)sum->below;
@@ -283,8 +308,8 @@ void verdict_name_sum(const struct verdict_facts *f, const struct place_sum *sum
 		         in_op                              ? op.name
 		         : called->name[0] == '[' || !entry ? called->name
 		                                            : entry);
-	snprintf(buffer, size, "%s %% of %s is spent in %s and in what it calls of %s%s",
-	         format_percent(all, f->all).text, f->of, place,
+	snprintf(buffer, size, "%s is spent in %s and in what it calls of %s%s",
+	         share_of_sum(f, sum, share, sizeof(share)), place,
 	         sum->entry->kernel ? "the kernel" : "libraries", most);
 }
 

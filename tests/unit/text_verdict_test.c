@@ -45,7 +45,7 @@ static void expect_no_words(struct profile *profile, const char *words)
 Test(text_verdict, the_verdict_names_one_number_and_one_place)
 {
 	expect_verdict(fake_profile(),
-	               "61.1 % of the CPU time (48.1 % of CPU + waiting) is spent in deflate_slow "
+	               "48.1 % of all time (CPU + waiting) is spent in deflate_slow "
 	               "(deflate.c:1790).");
 }
 
@@ -84,7 +84,7 @@ static struct profile *with_idleness(void)
 Test(text_verdict, what_a_server_does_comes_before_that_it_is_idle)
 {
 	expect_verdict(with_idleness(),
-	               "  61.1 % of the CPU time (48.1 % of CPU + waiting) is spent in "
+	               "  48.1 % of all time (CPU + waiting) is spent in "
 	               "deflate_slow (deflate.c:1790). The main thread was idle, waiting for "
 	               "requests, for 60 % of the time.");
 }
@@ -762,7 +762,7 @@ Test(text_verdict, a_finding_that_explains_less_than_a_function_comes_next)
 
 	profile->findings[0].saving_ns = 4 * NS_PER_SEC;
 	profile->findings[0].share = 0.1;
-	expect_verdict(profile, "  61.1 % of the CPU time (48.1 % of CPU + waiting) is spent in "
+	expect_verdict(profile, "  48.1 % of all time (CPU + waiting) is spent in "
 	                        "deflate_slow (deflate.c:1790).");
 	expect_verdict(profile, "Next: waiting for locks: 41 %");
 	profile->findings[0].saving_ns = 39 * NS_PER_SEC;
@@ -807,7 +807,7 @@ Test(text_verdict, code_has_a_price_too)
 
 	profile->findings[0].saving_ns = 4 * NS_PER_SEC;
 	profile->findings[0].share = 0.1;
-	expect_verdict(profile, "  61.1 % of the CPU time (48.1 % of CPU + waiting) is spent in "
+	expect_verdict(profile, "  48.1 % of all time (CPU + waiting) is spent in "
 	                        "deflate_slow (deflate.c:1790).");
 	profile->whole_place_ns = profile->run.wall_ns * 9 / 10;
 	// How much of it has to stay is not known.
@@ -851,7 +851,7 @@ Test(text_verdict, a_finding_in_the_hottest_function_stands_for_most_of_it)
 	profile->findings[0].saving_ns = 12 * NS_PER_SEC;
 	expect_verdict(profile, "  Waiting for locks: 41 %");
 	profile->findings[0].saving_ns = 4 * NS_PER_SEC;
-	expect_verdict(profile, "  61.1 % of the CPU time");
+	expect_verdict(profile, "  48.1 % of all time (CPU + waiting)");
 }
 
 // That the place takes most of the run, and that one of two threads does most of it, is one fact.
@@ -868,10 +868,10 @@ Test(text_verdict, uneven_work_stands_for_the_function_that_does_it)
 	profile->findings[0].saving_ns = 6 * NS_PER_SEC; // of some 19 s
 	expect_verdict(profile, "  Waiting for locks: 41 %");
 	profile->findings[0].saving_ns = 3 * NS_PER_SEC;
-	expect_verdict(profile, "  61.1 % of the CPU time");
+	expect_verdict(profile, "  48.1 % of all time (CPU + waiting)");
 	profile->findings[0].saving_ns = 6 * NS_PER_SEC;
 	profile->findings[0].function = "elsewhere";
-	expect_verdict(profile, "  61.1 % of the CPU time");
+	expect_verdict(profile, "  48.1 % of all time (CPU + waiting)");
 }
 
 // The threads of a pool run a part of the function that has the parallel loop.
@@ -893,7 +893,7 @@ Test(text_verdict, uneven_work_stands_for_what_its_function_calls)
 	profile->findings[0].saving_ns = 6 * NS_PER_SEC;
 	expect_verdict(profile, "  Waiting for locks: 41 %");
 	nodes[0].name = "equal_rows_of";
-	expect_verdict(profile, "  61.1 % of the CPU time");
+	expect_verdict(profile, "  48.1 % of all time (CPU + waiting)");
 }
 
 // What is done under a lock, by one thread at a time, takes so much of the run because of the lock.
@@ -1321,7 +1321,7 @@ Test(text_verdict, the_verdict_gives_the_share_that_the_tables_show_too)
 	profile->function_count = 2;
 	profile->totals.on_cpu_ns = NS_PER_SEC;
 	profile->all = 2 * NS_PER_SEC;
-	expect_verdict(profile, "90.0 % of the CPU time (45.0 % of CPU + waiting) is spent in "
+	expect_verdict(profile, "45.0 % of all time (CPU + waiting) is spent in "
 	                        "deflate_slow (deflate.c:1790).");
 }
 
@@ -1374,7 +1374,7 @@ Test(text_verdict, a_thread_that_waits_while_others_work_is_no_verdict)
 		profile->account.is_main = is_main;
 		profile->account.ns[METRIC_ON_CPU] = 1 * NS_PER_SEC;
 		profile->account.ns[METRIC_OFF_SLEEP] = 38801 * NS_PER_MS;
-		expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
+		expect_verdict(profile, "(CPU + waiting) is spent in deflate_slow");
 	}
 }
 
@@ -1385,7 +1385,7 @@ Test(text_verdict, waiting_for_children_is_not_a_verdict)
 	profile->account.ns[METRIC_ON_CPU] = 11 * NS_PER_SEC;
 	profile->account.ns[METRIC_OFF_LOCK] = 0;
 	profile->account.ns[METRIC_OFF_CHILD] = 28801 * NS_PER_MS;
-	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
+	expect_verdict(profile, "(CPU + waiting) is spent in deflate_slow");
 }
 
 // A row's waits for a free CPU are no part of what its share is of.
@@ -1715,7 +1715,7 @@ Test(text_verdict, that_others_had_the_cpus_stands_behind_what_the_program_does)
 	profile->account.ns[METRIC_OFF_RUNNABLE] = 21234 * NS_PER_MS;
 	profile->totals.on_cpu_ns = 20 * NS_PER_SEC;
 	profile->totals.runnable_ns = 30 * NS_PER_SEC;
-	expect_verdict(profile, "of CPU + waiting) is spent in deflate_slow");
+	expect_verdict(profile, "99.1 % of the CPU time is spent in deflate_slow");
 	expect_verdict(profile, "Other processes used the CPUs for 60.0 % of the time in which "
 	                        "threads of the program were ready to run: measure again on a "
 	                        "machine without other work.");
