@@ -216,7 +216,7 @@ struct section *section_findings(struct report *r, const struct findings *findin
 	return section_end(s, err);
 }
 
-// One line has no room for what shares are without: the answer says it, and what they cost.
+// One line has no room for what shares are without, which the heading says of all of them.
 static const struct finding *without_base(struct report *r, const struct finding *finding)
 {
 	static const char base[] = " (excluding waits for a CPU)";
@@ -239,7 +239,7 @@ struct section *section_other_findings(struct report *r, const struct findings *
 	struct section *s = section_new(r, "findings", "other findings");
 	size_t left = 0;
 
-	s->subtitle = "see bottleneck explain ID";
+	bool stripped = false;
 	SECTION_COLUMNS(s, columns);
 	section_without(s, "advice");
 	struct section_column *fact = section_column(s, "fact");
@@ -260,11 +260,16 @@ struct section *section_other_findings(struct report *r, const struct findings *
 		             strstr(verdict->sentence, "idle, waiting for requests"));
 		if (finding == verdict->said || finding == verdict->said_next || doubt || said)
 			continue;
-		if (s->row_count < VIEW_TOP_BRIEF)
-			section_row(s, without_base(r, finding));
-		else
+		if (s->row_count == VIEW_TOP_BRIEF) {
 			left++;
+			continue;
+		}
+		const struct finding *shorter = without_base(r, finding);
+		stripped |= shorter != finding;
+		section_row(s, shorter);
 	}
+	s->subtitle = stripped ? "shares exclude waits for a CPU; see bottleneck explain ID"
+	                       : "see bottleneck explain ID";
 	s->shown = s->row_count != 0;
 	if (left)
 		section_note(s, NOTE_LINE, false, "and %zu more", left);
