@@ -67,9 +67,9 @@ const char *brief_price(const struct finding *finding, char *buffer, size_t size
 
 const char *brief_whole(const struct finding *finding)
 {
-	return finding->of_cpu          ? "CPU time"
-	       : finding->without_queue ? "wall time (excluding waits for a CPU)"
-	                                : "wall time";
+	return finding->of_cpu && !finding->of_run ? "CPU time"
+	       : finding->without_queue            ? "wall time (excluding waits for a CPU)"
+	                                           : "wall time";
 }
 
 // Resolves "." and ".." of PATH, which is absolute, in place. False if it leads above the root.

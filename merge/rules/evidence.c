@@ -235,7 +235,8 @@ void evidence_weigh(const struct evidence *e, uint64_t critical_ns, uint64_t cpu
 	             (query_wall_rank(e->profile, &rank) ||
 	              share_of(e->contention.critical.own_ns, e->wall_ns) < CROWDED_SHARE);
 	finding->of_cpu = !alone && cpu > critical;
-	finding->without_queue = !finding->of_cpu && run < e->wall_ns;
+	finding->of_run = finding->of_cpu && all <= run;
+	finding->without_queue = (!finding->of_cpu || finding->of_run) && run < e->wall_ns;
 	finding->share = finding->of_cpu ? cpu : critical;
 	if (finding->share > 1)
 		finding->share = 1;
@@ -261,6 +262,13 @@ const char *evidence_whole(const struct evidence *e, const struct finding *findi
 {
 	char time[80];
 
+	if (finding->of_run && e->totals.processes < 2)
+		snprintf(buffer, size, "wall time%s, all threads together", evidence_queue(e));
+	else if (finding->of_run)
+		snprintf(buffer, size, "wall time%s, %s processes together", evidence_queue(e),
+		         format_count(e->totals.processes).text);
+	if (finding->of_run)
+		return buffer;
 	if (finding->of_cpu && e->totals.processes < 2)
 		return "the CPU time";
 	if (finding->of_cpu)

@@ -36,12 +36,14 @@ struct finding {
 	enum severity severity;
 	double value, threshold; /* of which one is above, or below, the other */
 	double share;            /* of the time that counts, 0 to 1; 0 if it is not about time */
-	bool of_cpu;             /* that is the CPU time of all threads; else wall time, or the
-	                            critical thread's */
-	bool without_queue;      /* the share is of that less what was waited for CPUs */
-	uint64_t saving_ns;      /* of the wall time of what was asked about, at most what is saved
-	                            without what was found: its rule's part of it; 0: none. Never more
-	                            than was measured of that */
+	bool of_cpu; /* it is CPU time of all threads, of which that is; else wall time, or the
+	                critical thread's */
+	bool of_run; /* OF_CPU, but as a share of the wall time, as the CPU time of all
+	                threads is less than that */
+	bool without_queue; /* the share is of that less what was waited for CPUs */
+	uint64_t saving_ns; /* of the wall time of what was asked about, at most what is saved
+	                       without what was found: its rule's part of it; 0: none. Never more
+	                       than was measured of that */
 	uint64_t saving_margin_ns; /* half of its 95 % interval, as far as samples found it; 0: it
 	                              comes from no samples. See query_sampling_margin() */
 	uint64_t elsewhere_ns; /* of that wall time, what goes with it at places that are not known,

@@ -47,7 +47,8 @@ static enum measured measure_compiling(const struct evidence *e, const struct ru
 		return measured;
 	if (finding->saving_ns < FEW_COMPILING)
 		return MEASURED_NOTHING;
-	name_parts(c, finding->of_cpu, finding->of_cpu ? c->all_cpu_ns : evidence_run_ns(e), parts,
+	bool of_all = finding->of_cpu && !finding->of_run;
+	name_parts(c, finding->of_cpu, of_all ? c->all_cpu_ns : evidence_run_ns(e), parts,
 	           sizeof(parts));
 	if (finding->function)
 		finding_place(finding->function, finding->file, finding->line, place,

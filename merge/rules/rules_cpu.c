@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LEFT_SHARE   0.1 /* of the kernel's time, that the rule on it leaves out */
 #define FAULTS_SHARE 0.4 /* of kernel time, in page faults: so much is worth a word */
 #define BUSY_SHARE   0.5 /* of the time of one CPU: then a program computes */
 #define PART_SHARE   0.1 /* of the busiest thread's CPU time: less is no worker */
@@ -113,6 +114,30 @@ static const char *advice_on_faults(const struct evidence *e, const struct rule 
 	"A seek throws the stream's buffer away, and the next read fills it anew: read in order "  \
 	"without seeking, or read what is needed by pread(), or from a mapping (mmap(2))."
 
+// The tables have all of the kernel's time: what the rule leaves out of it is said where it is
+// much.
+static void say_left_out(const struct evidence *e, const struct rule *rule, struct finding *finding)
+{
+	const activity_set apart = ACTIVITY(COPY) | ACTIVITY(INTERRUPT);
+	size_t title = strlen(rule->title);
+	char rest[sizeof(finding->fact)];
+	uint64_t found = 0, left = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		const uint64_t *ns = finding->of_cpu ? time->ns : time->critical_ns;
+		if (!(time->doing & rule->doing))
+			continue;
+		found += time->doing & rule->not_doing ? 0 : ns[METRIC_ON_CPU];
+		left += time->doing & apart ? ns[METRIC_ON_CPU] : 0;
+	}
+	if (share_of(left, found + left) < LEFT_SHARE ||
+	    strncmp(finding->fact, rule->title, title) != 0)
+		return;
+	snprintf(rest, sizeof(rest), "%s", finding->fact + title);
+	finding_say(finding, "%s without copies and interrupts%.340s", rule->title, rest);
+}
+
 // What is asked of the kernel, by the C library's function, says what to do instead.
 static enum measured measure_sys(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
@@ -172,6 +197,8 @@ static enum measured measure_sys(const struct evidence *e, const struct rule *ru
 		snprintf(fact, sizeof(fact), "%s", finding->fact);
 		finding_say(finding, "%.250s%s", fact, words);
 	}
+	if (measured == MEASURED)
+		say_left_out(e, rule, finding);
 	while (callee && *callee == '_')
 		callee++;
 	for (size_t i = 0; callee && i < sizeof(table) / sizeof(table[0]); i++)

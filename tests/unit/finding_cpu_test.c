@@ -1461,6 +1461,49 @@ Test(finding_cpu, interrupts_are_not_what_a_program_asks_of_the_kernel)
 	cr_expect_float_eq(answer_of_rule(found, "CPU-SYS")->value, 10, 0.1);
 }
 
+Test(finding_cpu, what_is_left_out_of_kernel_time_is_said)
+{
+	static const struct {
+		uint64_t copy_ms;
+		const char *fact;
+	} table[] = {
+		{ 0,
+		  "kernel time: 40 % of the main thread's time, most in now (a.c:8), which calls do_syscall_64" },
+		{ 200, "kernel time without copies and interrupts: 40 % of the main thread's time, "
+		       "most in now (a.c:8), which calls do_syscall_64" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > now a.c:8 > !do_syscall_64@kernel");
+		add(&f, 1, METRIC_ON_CPU, table[i].copy_ms,
+		    "main a.c:3 > now a.c:8 > !do_syscall_64@kernel > copyout@kernel");
+		add(&f, 1, METRIC_ON_CPU, 600 - table[i].copy_ms, "main a.c:3 > now a.c:9");
+		finish(1000, 2);
+		cleanup(findings) struct findings *found = look(NULL);
+		const struct finding *finding = finding_of(found, "CPU-SYS");
+		cr_assert(finding != NULL);
+		cr_expect_str_eq(finding->fact, table[i].fact);
+	}
+}
+
+// Of a program of several processes that wait most of the time, as a server does.
+Test(finding_cpu, cpu_time_beside_more_wall_time_is_a_share_of_that)
+{
+	add_process(&f, 2, 102, "worker");
+	add_thread(&f, 2, 2, 102, "worker");
+	add(&f, 1, METRIC_OFF_SLEEP, 1000, "main a.c:3 > master a.c:5");
+	add(&f, 2, METRIC_ON_CPU, 300, "main a.c:3 > serve a.c:8 > do_syscall_64@kernel");
+	add(&f, 2, METRIC_ON_CPU, 50, "main a.c:3 > serve a.c:8");
+	finish(1000, 2);
+	cleanup(findings) struct findings *found = look(NULL);
+	const struct finding *finding = finding_of(found, "CPU-SYS");
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->fact, "kernel time: 30 % of wall time, 2 processes together, "
+	                                "most in serve (a.c:8), which calls do_syscall_64");
+}
+
 Test(finding_cpu, kernel_time_has_advice_by_what_is_called)
 {
 	static const struct {
