@@ -268,8 +268,12 @@ struct section *section_other_findings(struct report *r, const struct findings *
 		stripped |= shorter != finding;
 		section_row(s, shorter);
 	}
-	s->subtitle = stripped ? "shares exclude waits for a CPU; see bottleneck explain ID"
-	                       : "see bottleneck explain ID";
+	const char *steady = findings->from_ns && !r->view->from_ns
+	                             ? report_say(r, "steady state, after %s; ",
+	                                          format_duration(findings->from_ns).text)
+	                             : "";
+	s->subtitle = report_say(r, "%s%sbottleneck explain ID", steady,
+	                         stripped ? "shares exclude waits for a CPU; " : "see ");
 	s->shown = s->row_count != 0;
 	if (left)
 		section_note(s, NOTE_LINE, false, "and %zu more", left);

@@ -76,10 +76,10 @@ static void say_figures(struct section *s, const struct run *run, const struct t
 		snprintf(overhead, sizeof(overhead), "overhead %s of CPU %s ",
 		         format_duration(overhead_ns(run)).text, dot);
 	if (run->peak_rss_bytes)
-		snprintf(rss, sizeof(rss), " %s peak RSS %s%s%s", dot,
+		snprintf(rss, sizeof(rss), " %s %s RSS %s%s", dot,
+		         several && brief ? "largest" : "peak",
 		         several && !brief ? "of the largest process " : "",
-		         format_bytes(run->peak_rss_bytes).text,
-		         several && brief ? " (largest process)" : "");
+		         format_bytes(run->peak_rss_bytes).text);
 	if (run->frequency_hz)
 		snprintf(rate, sizeof(rate), " at %u Hz", run->frequency_hz);
 	if (!brief || run->lost)
@@ -89,7 +89,7 @@ static void say_figures(struct section *s, const struct run *run, const struct t
 		snprintf(cut, sizeof(cut), " %s %.1f %% of stacks truncated", dot, cut_percent);
 	uint64_t others = brief ? others_ns(run, totals) : 0;
 	if (others)
-		snprintf(busy, sizeof(busy), " %s other programs kept %.1f of %u CPUs busy", dot,
+		snprintf(busy, sizeof(busy), " %s other processes used %.1f of %u CPUs", dot,
 		         (double)others / (double)run->wall_ns, run->machine_cpus);
 	section_say(s, "%s%s sample%s%s%s%s%s%s", overhead, format_count(run->samples).text,
 	            run->samples == 1 ? "" : "s", rate, lost, cut, rss, busy);

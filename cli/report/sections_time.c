@@ -640,7 +640,8 @@ static void choose_rows(struct section *s, const struct code *code)
 		uint64_t ranked = rank_of(row, code->sort);
 		if (is_ours(row))
 			continue;
-		bool first = code->view->brief && s->row_count < ROWS_FLAT && 3 * ranked >= least;
+		bool first = !total && code->view->brief && s->row_count < ROWS_FLAT &&
+		             3 * ranked >= least;
 		bool little = !ranked || (ranked < least && code->sort != SORT_CALLS && !first);
 		if (little && !code->wall)
 			break;

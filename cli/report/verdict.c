@@ -40,6 +40,18 @@ static const struct finding *find_idleness(const struct findings *findings)
 	return NULL;
 }
 
+// Its shares are of what follows the warm-up, those of the tables of all.
+static void say_since(const struct verdict_facts *f, const struct finding *finding,
+                      struct verdict *v)
+{
+	size_t length = strlen(v->sentence);
+
+	if (f->findings->from_ns && !finding->rule->whole_run && !f->window.from_ns && length)
+		snprintf(v->sentence + length - 1, sizeof(v->sentence) - length + 1,
+		         ", in the steady state (after %s).",
+		         format_duration(f->findings->from_ns).text);
+}
+
 // A finding, if nothing else explains more of the run. Who asks for most is named beside what is
 // the smaller part.
 static bool found(const struct verdict_facts *f, struct verdict *v)
@@ -50,6 +62,7 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 	if (!finding || f->second)
 		return false;
 	verdict_say_finding(finding, v);
+	say_since(f, finding, v);
 	if (verdict_is_of_imports(finding))
 		return verdict_advise_apart(f, finding, v);
 	verdict_advise(v, "%s", finding->advice);

@@ -93,6 +93,7 @@ struct profile {
 	struct spread ratio; /* of the second side to the first */
 	struct finding findings[4];
 	size_t finding_count, findings_shown;
+	uint64_t findings_from_ns;
 	struct query asked; /* the last query_run() */
 	struct op_query ops_asked;
 	enum memory_by memory_asked;

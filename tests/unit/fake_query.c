@@ -631,6 +631,7 @@ struct findings *query_findings(const struct profile *p, const struct query *que
 	f->items = (struct finding *)p->findings;
 	f->count = p->finding_count;
 	f->shown = p->findings_shown;
+	f->from_ns = p->findings_from_ns;
 	f->wall_ns = p->run.wall_ns;
 	return f;
 }

@@ -769,6 +769,18 @@ Test(text_verdict, a_finding_that_explains_less_than_a_function_comes_next)
 	expect_verdict(profile, "  Waiting for locks: 41 %");
 }
 
+// The tables are of all of the run.
+Test(text_verdict, a_finding_on_the_steady_state_says_so)
+{
+	struct profile *profile = fake_profile_with_findings();
+
+	profile->findings[0].saving_ns = 39 * NS_PER_SEC;
+	expect_verdict(profile, "which calls pthread_mutex_lock.");
+	profile->findings_from_ns = 4 * NS_PER_SEC;
+	expect_verdict(profile, "which calls pthread_mutex_lock, in the steady state (after "
+	                        "4.00 s).");
+}
+
 // Both ends of a price are said where they are apart: the symptom, and the whole place.
 Test(text_verdict, the_price_of_a_finding_is_what_a_change_at_its_place_saves)
 {
