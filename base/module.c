@@ -101,6 +101,16 @@ struct module *modules_get(const struct modules *m, uint32_t id)
 	return id && id <= m->count ? m->modules[id - 1] : NULL;
 }
 
+bool modules_rename(struct modules *m, uint32_t id, const char *path)
+{
+	struct module *module = modules_get(m, id);
+	const char *kept = module ? strings_get(m->paths, strings_add(m->paths, path)) : NULL;
+
+	if (kept)
+		module->path = kept;
+	return kept != NULL;
+}
+
 uint32_t modules_count(const struct modules *m)
 {
 	return (uint32_t)m->count;

@@ -62,5 +62,8 @@ struct module *modules_add(struct modules *m, const struct module *wanted, bool 
 /* NULL if there is no such id. */
 struct module *modules_get(const struct modules *m, uint32_t id);
 
+/* Gives it another path; it is found by the old one no more. False if there is no memory. */
+bool modules_rename(struct modules *m, uint32_t id, const char *path);
+
 /* Ids run from 1 to this number. */
 uint32_t modules_count(const struct modules *m);

@@ -225,6 +225,11 @@ bool profile_is_symbolized(const struct profile *p);
    False if there is no memory. */
 bool profile_stamp_sources(struct profile *p);
 
+/* Gives programs the paths of the links beside them by whose names they were started, as Debian's
+   redis-server is one to redis-check-rdb. At the end, as no module is found by such a path. False
+   if there is no memory. */
+bool profile_name_programs(struct profile *p);
+
 /* Whether a file of PATH, as the profile has it, that is now as ST says is what was recorded. */
 enum source_trust {
 	SOURCE_AS_IT_WAS, /* as large and as old as it was then */

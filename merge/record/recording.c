@@ -890,7 +890,7 @@ int recording_symbolize(struct recording *r, void (*progress)(void *context, con
 	for (uint64_t crc = 0; r->session && profile_next_cubin(r->profile, &crc);)
 		name_cubin_lines(r->profile, session_directory(r->session), crc);
 	int failed = name_addresses(r, progress, context, err);
-	if (!failed && !profile_stamp_sources(r->profile))
+	if (!failed && (!profile_stamp_sources(r->profile) || !profile_name_programs(r->profile)))
 		failed = error_set(err, ENOMEM, "could not name what was recorded");
 	if (!failed && r->jit_names)
 		jit_names_clean(r->jit_names, r->modules);

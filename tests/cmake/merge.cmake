@@ -36,6 +36,7 @@ foreach(module
   merger
   profile
   profile_file
+  profile_programs
   query
   query_awaits
   query_goroutines
