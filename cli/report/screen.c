@@ -371,6 +371,7 @@ int screen_print(const struct outline_format *format, const struct profile *prof
 	};
 
 	screen.report.ascii = format->ascii;
+	screen.report.fits_limits = true;
 	if (!findings || verdict_find(profile, view, findings, &screen.verdict, err) < 0 ||
 	    make_all(&screen, err) < 0)
 		return -1;

@@ -237,6 +237,7 @@ struct report {
 	enum reader reader;
 	bool ascii;          /* the reader knows no other characters */
 	const char *advised; /* what the answer says to do, which nothing need say again; NULL */
+	bool fits_limits;    /* who prints a brief report has room for as many limits as fit */
 	const char *cut;     /* what the view leaves out, in words; NULL: nothing, or not needed */
 	/* For section.c. */
 	struct report_block *blocks;

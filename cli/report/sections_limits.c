@@ -28,6 +28,7 @@
 
 #define MODULES_MAX     5 /* lines about libraries without lines; -v: all */
 #define MODULES_BRIEF   3 /* libraries in the one line of a report of one screen */
+#define LIMITS_BRIEF    3 /* and how many limits that has, unless who prints it knows better */
 #define OVERHEAD_NS_MIN (100 * NS_PER_MS)
 #define MODULE_SHARE    0.01             /* below this a library is not worth a line; -v: all */
 #define BRIEF_SHARE     0.05             /* the same, of a report of one screen */
@@ -576,6 +577,11 @@ static int say_brief(struct section *s, struct error *err)
 	say_timeless(s, &totals);
 	if (say_gpus(s, err) < 0 || say_wall(s, &totals, err) < 0)
 		return -1;
+	if (s->report->fits_limits)
+		return 0;
+	size_t left = section_keep_notes(s, LIMITS_BRIEF, 0);
+	if (left)
+		section_say(s, "%zu more limit%s: bottleneck report", left, left == 1 ? "" : "s");
 	return 0;
 }
 
