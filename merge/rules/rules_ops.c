@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on ops.
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/op.h"
 #include "merge/profile/profile_parts.h"
@@ -165,10 +166,11 @@ static int loaders_look(const struct profile *p, const struct query *query, stru
 
 #define ON_CPU       (1u << METRIC_ON_CPU)
 #define LOADER_NAME  "enumerate(DataLoader)"
-#define LOADER_BUSY  0.7  /* of their time, from which workers have enough to do */
-#define CPU_SHORT    0.25 /* of what they have to do, waiting for a free CPU */
-#define ALL_CPUS     0.8  /* of the CPUs: busy workers leave nothing to speak of */
-#define MOST_SHARE   0.5  /* of the work for batches, at one line */
+#define LOADER_BUSY  0.7              /* of their time, from which workers have enough to do */
+#define SHORT_EPOCH  (2 * NS_PER_SEC) /* starting workers takes tenths of a second */
+#define CPU_SHORT    0.25             /* of what they have to do, waiting for a free CPU */
+#define ALL_CPUS     0.8              /* of the CPUs: busy workers leave nothing to speak of */
+#define MOST_SHARE   0.5              /* of the work for batches, at one line */
 #define PLACED_SHARE 0.2
 #define FEW_JOINS    30
 #define HOT_SHARE    0.05 /* of the time in ops, of one whose shapes are counted */
@@ -240,17 +242,26 @@ static const char *say_workers(const struct loaders *l, char *buffer, size_t siz
 	return buffer;
 }
 
-static void advise_workers(const struct loaders *l, uint32_t cpus, struct finding *finding)
+// Workers that are started anew for each of short epochs: of so little time their start is much,
+// however busy they are in the rest, and whatever CPUs there are.
+static bool start_anew(const struct loaders *l, const struct run *run)
+{
+	return l->started > l->at_once && run->wall_ns / (l->started / l->at_once) < SHORT_EPOCH;
+}
+
+static void advise_workers(const struct loaders *l, const struct run *run, struct finding *finding)
 {
 	char text[80];
 	const char *workers = say_workers(l, text, sizeof(text));
+	uint32_t cpus = run_whole_cpus(run);
 	bool busy = (double)(l->life_ns - l->idle_ns) >= LOADER_BUSY * (double)l->life_ns;
+	bool anew = start_anew(l, run);
 
-	if (lacks_cpus(l, cpus))
+	if (lacks_cpus(l, cpus) && !anew)
 		finding_advise(finding,
 		               "%s, and there are %u CPU%s: more of them will not help; " LESS_WORK,
 		               workers, cpus, cpus == 1 ? "" : "s");
-	else if (busy)
+	else if (busy && !anew)
 		finding_advise(finding, "%s: use more (num_workers=%u); " LESS_WORK, workers,
 		               more_workers(l, cpus));
 	else if (l->started > l->at_once)
@@ -274,7 +285,7 @@ static void advise_loader(const struct evidence *e, bool has_workers, struct fin
 	if (loaders_look(e->profile, &e->query, &l, &err) < 0)
 		return;
 	if (l.life_ns)
-		advise_workers(&l, run_whole_cpus(e->run), finding);
+		advise_workers(&l, e->run, finding);
 	else if (!has_workers)
 		advise_to_have_workers(run_whole_cpus(e->run), finding);
 }

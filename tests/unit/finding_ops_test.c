@@ -464,14 +464,21 @@ Test(finding_ops, the_line_that_makes_the_samples)
 	}
 }
 
-Test(finding_ops, workers_of_each_epoch)
+// EPOCHS of 100 ms, each with a new worker.
+static const char *advice_after_epochs(uint32_t epochs, uint64_t work_ms, uint64_t runnable_ms)
 {
+	static char advice[400];
+
+	end();
+	begin();
 	call_op(op_of(OP_TORCH, "enumerate(DataLoader)#_Multi"), 1, 600 * MS);
-	for (uint32_t epoch = 0; epoch < 3; epoch++) {
+	for (uint32_t epoch = 0; epoch < epochs; epoch++) {
 		add_process(&f, 2 + epoch, 200 + epoch, "python3");
 		add_thread(&f, 2 + epoch, 2 + epoch, 200 + epoch, "python3");
-		add(&f, 2 + epoch, METRIC_ON_CPU, 10, WORKER_LOOP " > {decode train.py:4}");
-		add(&f, 2 + epoch, METRIC_OFF_PIPE, 90,
+		add(&f, 2 + epoch, METRIC_ON_CPU, work_ms, WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + epoch, METRIC_OFF_RUNNABLE, runnable_ms,
+		    WORKER_LOOP " > {decode train.py:4}");
+		add(&f, 2 + epoch, METRIC_OFF_PIPE, 100 - work_ms - runnable_ms,
 		    WORKER_LOOP " > {get /x/multiprocessing/queues.py:113}");
 		f.now_ns += 100 * MS;
 		profile_end_thread(f.profile, &(struct thread_end){ .thread = 2 + epoch,
@@ -482,9 +489,28 @@ Test(finding_ops, workers_of_each_epoch)
 	cleanup(findings) struct findings *findings = look(NULL);
 	const struct finding *finding = finding_of(findings, "OP-LOADER");
 	cr_assert(finding != NULL);
-	cr_expect(strstr(finding->advice, "1 worker is busy for 10 % of its time, and 3 were "
-	                                  "started, one after another") != NULL,
-	          "%s", finding->advice);
+	snprintf(advice, sizeof(advice), "%s", finding->advice);
+	return advice;
+}
+
+// However busy they are, and whether they get CPUs: of so short an epoch their start is much.
+Test(finding_ops, workers_of_each_epoch)
+{
+	static const struct {
+		uint64_t work_ms, runnable_ms;
+		const char *busy;
+	} table[] = { { 10, 0, "10 %" }, { 90, 0, "90 %" }, { 40, 40, "80 %" } };
+	char expected[200];
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const char *advice = advice_after_epochs(3, table[i].work_ms, table[i].runnable_ms);
+		snprintf(expected, sizeof(expected),
+		         "1 worker is busy for %s of its time, and 3 were started, one after "
+		         "another: persistent_workers=True",
+		         table[i].busy);
+		cr_expect(strstr(advice, expected) != NULL, "%s", advice);
+	}
+	cr_expect(strstr(advice_after_epochs(1, 90, 0), "use more (num_workers=2)") != NULL);
 }
 
 Test(finding_ops, values_from_the_gpu)
