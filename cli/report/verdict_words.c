@@ -153,22 +153,28 @@ static const struct row *find_row(const struct rows *rows, const struct row *wan
 	return NULL;
 }
 
-// The tables rank CPU and waiting together, where ROW may have another share: then the sentence has
-// that one, as two numbers of one place seem to contradict each other. A program that mostly waits
-// is judged by what it does while it works.
+// The tables rank CPU and waiting together, where what had CPU_NS may have another share, BOTH_NS
+// of that (0: not known): then the sentence has that one, as two numbers of one place seem to
+// contradict each other. A program that mostly waits is judged by what it does while it works.
+static const char *share_words(const struct verdict_facts *f, uint64_t cpu_ns, uint64_t both_ns,
+                               char *buffer, size_t size)
+{
+	double more = share_of(cpu_ns, f->all) - share_of(both_ns, f->both->all);
+
+	if (both_ns && (more > SAME_SHARE || more < -SAME_SHARE))
+		snprintf(buffer, size, "%s %% of all time (CPU + waiting)",
+		         format_percent(both_ns, f->both->all).text);
+	else
+		snprintf(buffer, size, "%s %% of %s", format_percent(cpu_ns, f->all).text, f->of);
+	return buffer;
+}
+
 const char *verdict_share_of_row(const struct verdict_facts *f, const struct row *row, char *buffer,
                                  size_t size)
 {
 	const struct row *both = verdict_shares_both(f) ? find_row(f->both, row) : NULL;
-	double more = both ? share_of(row->self, f->all) - share_of(both->self, f->both->all) : 0;
 
-	if (more > SAME_SHARE || more < -SAME_SHARE)
-		snprintf(buffer, size, "%s %% of all time (CPU + waiting)",
-		         format_percent(both->self, f->both->all).text);
-	else
-		snprintf(buffer, size, "%s %% of %s", format_percent(row->self, f->all).text,
-		         f->of);
-	return buffer;
+	return share_words(f, row->self, both ? both->self : 0, buffer, size);
 }
 
 // Code that a compiler made while the program ran, and told nobody of.
@@ -273,18 +279,10 @@ static const char *share_of_sum(const struct verdict_facts *f, const struct plac
                                 char *buffer, size_t size)
 {
 	struct place_sum both = { 0 };
-	uint64_t ns = sum->self + sum->below;
 
 	if (f->both_tree)
 		both = place_sum_of(f->both_tree, sum->own);
-	uint64_t both_ns = both.self + both.below;
-	double more = both_ns ? share_of(ns, f->all) - share_of(both_ns, f->both->all) : 0;
-	if (more > SAME_SHARE || more < -SAME_SHARE)
-		snprintf(buffer, size, "%s %% of all time (CPU + waiting)",
-		         format_percent(both_ns, f->both->all).text);
-	else
-		snprintf(buffer, size, "%s %% of %s", format_percent(ns, f->all).text, f->of);
-	return buffer;
+	return share_words(f, sum->self + sum->below, both.self + both.below, buffer, size);
 }
 
 void verdict_name_sum(const struct verdict_facts *f, const struct place_sum *sum, char *buffer,
