@@ -627,6 +627,6 @@ void waits_fork(void)
 void waits_finish(void)
 {
 	if (agent && agent->on && __atomic_exchange_n(&cut, false, __ATOMIC_RELAXED))
-		op_say("waits for locks: some lock had more owners during one wait than are "
-		       "recorded; its first ones are unknown");
+		op_say("locks: some had more owners during one wait than are recorded; the first "
+		       "ones are unknown");
 }
