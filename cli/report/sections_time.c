@@ -744,10 +744,12 @@ struct section *section_hotspots(struct report *r, enum query_by by, enum query_
 	if (r->failed)
 		return section_end(s, err);
 	bool all = !r->view->thread && !r->view->process;
-	if (code.wall)
-		s->subtitle = report_say(r, "%sself, total: %s%s",
-		                         code.without_queue ? "% without waits for a CPU; " : "",
-		                         say_time(r->view), all ? ", all threads" : "");
+	const char *without = code.without_queue ? "% excludes waits for a CPU; " : "";
+	if (code.wall && r->view->brief && all && r->view->on_cpu == r->view->off_cpu)
+		s->subtitle = report_say(r, "%sself, total: all threads", without);
+	else if (code.wall)
+		s->subtitle = report_say(r, "%sself, total: %s%s", without, say_time(r->view),
+		                         all ? ", all threads" : "");
 	else
 		s->subtitle = report_say(r, "%s%s", say_time(r->view), all ? ", all threads" : "");
 	if (r->view->brief && sort == SORT_TOTAL)
@@ -779,7 +781,7 @@ struct section *section_page_functions(struct report *r, struct error *err)
 	take_wall(&code);
 	struct section *s = new_section(r, &code, "functions", "Functions");
 	s->subtitle = code.without_queue && code.rows->wall_all_ns
-	                      ? "CPU + waiting, all threads; wall %: without waits for a CPU"
+	                      ? "CPU + waiting, all threads; wall % excludes waits for a CPU"
 	                      : "CPU + waiting, all threads";
 	if (!code.rows->wall_all_ns) {
 		section_without(s, "wall_ns");
