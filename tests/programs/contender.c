@@ -3,8 +3,8 @@
  * Threads that want CPUs: contender KIND THREADS SECONDS
  *
  *	spin   each computes by itself
- *	meet   they compute in rounds, and meet at a barrier after each
- *	openmp the same, in a loop of OpenMP's
+ *	meet   they compute in rounds, and meet at a barrier after each, for three times SECONDS at
+ *most openmp the same, in a loop of OpenMP's
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 
 static pthread_barrier_t barrier;
 static double end_ns;
-static int rounds, threads;
+static _Atomic int rounds; // the first thread makes them fewer when the time is up
+static int threads;
 
 static double now_ns(clockid_t clock)
 {
@@ -48,6 +49,9 @@ static void *meet(void *argument)
 {
 	for (int i = 0; i < rounds; i++) {
 		compute(ROUND_NS);
+		// The others read it behind the barrier: all of them leave after this round.
+		if (argument && now_ns(CLOCK_MONOTONIC) > end_ns)
+			rounds = i + 1;
 		pthread_barrier_wait(&barrier);
 	}
 	return argument;
@@ -60,12 +64,15 @@ int main(int argc, char **argv)
 	threads = atoi(argv[2]);
 	double seconds = atof(argv[3]);
 	end_ns = now_ns(CLOCK_MONOTONIC) + 1e9 * seconds;
-	// It takes about that long if it has all CPUs.
+	// Rounds take about that long with all CPUs. Beside busy neighbours one may take half a
+	// second.
+	if (strcmp(argv[1], "spin") != 0)
+		end_ns += 2e9 * seconds;
 	rounds = (int)(1e9 * seconds * (double)sysconf(_SC_NPROCESSORS_ONLN) / ROUND_NS / threads);
 	rounds += !rounds;
 #ifdef _OPENMP
 	if (strcmp(argv[1], "openmp") == 0) {
-		for (int i = 0; i < rounds; i++) {
+		for (int i = 0; i < rounds && now_ns(CLOCK_MONOTONIC) < end_ns; i++) {
 #pragma omp parallel num_threads(threads)
 			compute(ROUND_NS);
 		}
@@ -77,7 +84,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&barrier, NULL, (unsigned)threads);
 	for (int i = 1; i < threads; i++)
 		pthread_create(&handles[i], NULL, work, NULL);
-	work(NULL);
+	work(handles);
 	for (int i = 1; i < threads; i++)
 		pthread_join(handles[i], NULL);
 	return 0;
