@@ -217,10 +217,14 @@ class AttachAgent(Case):
                 watchers[watcher].kill()
                 watchers[watcher].wait()
                 self.assertIsNone(programs[watcher][0].poll())
-        time.sleep(6)  # a call that was begun leads back
+        # A call that was begun leads back: soon the next one is possible, and leaves the program as it was.
+        end = time.monotonic() + 6
         for (process, wanted), state in zip(programs, before):
             with self.subTest(command=process.args):
                 done = self.attach(process)
+                while time.monotonic() < end and (done.returncode or self.state_of(process.pid) != state):
+                    time.sleep(0.2)
+                    done = self.attach(process)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(self.state_of(process.pid), state)
                 self.end(process, (wanted, 0))

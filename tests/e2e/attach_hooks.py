@@ -95,6 +95,9 @@ class AttachHooks(Case):
             if now[at][1] != value:
                 self.assertTrue(unbound, f"{name}: {value:#x}, now {now[at][1]:#x}")
 
+    def is_recovered(self, process, maps):
+        return not self.held(process) and self.maps(process) == maps
+
     def while_attached(self, process, *arguments):
         """The functions whose calls came to the agent in the middle of an attachment of two seconds, all of
         which is recorded, to the very end."""
@@ -247,7 +250,10 @@ class AttachHooks(Case):
                     watcher.kill()
                     watcher.wait()
                     self.assertIsNone(process.poll())
-                time.sleep(6)  # a call that was begun leads back
+                # A call that was begun leads back: soon the next one is possible.
+                end = time.monotonic() + 6
+                while time.monotonic() < end and not self.is_recovered(process, maps):
+                    time.sleep(0.2)
                 self.attach(process)
                 self.assert_as_before(process, before, maps)
                 self.end(process)
