@@ -29,12 +29,23 @@ foreach(name e2e_damaged profile_memory symbol_oracle symbolizer_memory)
     set_property(TEST ${name} APPEND PROPERTY LABELS sanitized_instead)
   endif()
 endforeach()
+# sanitized_beside: what tests/run runs of it while the others wait, at the least priority: the longest
+# that only compute.
+set(sanitized_beside cfi_table e2e_damaged finding finding_cpu finding_io finding_ops finding_python loop_kinds memory_poisson
+  op_thin profile_file profile_memory query query_ops query_warmup real_reports replay rules_page
+  symbol_oracle symbolizer_memory text text_ops text_verdict torch_thin wall)
 set(sanitized_too e2e_damaged e2e_manners truth_shares truth_threads truth_forks truth_dlopened)
 foreach(name ${all_tests})
   get_property(labels TEST ${name} PROPERTY LABELS)
   if(name IN_LIST sanitized_too OR
      NOT (name IN_LIST sanitized_not OR "e2e" IN_LIST labels OR "fault" IN_LIST labels))
     set_property(TEST ${name} APPEND PROPERTY LABELS sanitized)
+    if(name IN_LIST sanitized_beside)
+      set_property(TEST ${name} APPEND PROPERTY LABELS sanitized_beside)
+      if(SANITIZE)
+        set_property(TEST ${name} PROPERTY TIMEOUT 1800)
+      endif()
+    endif()
   endif()
   if(("unit" IN_LIST labels OR name IN_LIST quick_too) AND NOT name IN_LIST quick_not)
     set_property(TEST ${name} APPEND PROPERTY LABELS quick)
