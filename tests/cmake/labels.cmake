@@ -52,6 +52,9 @@ foreach(name ${all_tests})
   endif()
 endforeach()
 
+# alone: what has the machine to itself, without what tests/run does beside the other tests.
+set_property(TEST e2e_contention APPEND PROPERTY LABELS alone)
+
 # tests/run has two places for each CPU, and one more. A test that computes takes two: so many of
 # them run as there are CPUs. These wait for most of their time, and measure no time: they take one
 # place, and run beside those that compute instead of having each of them hold a CPU back.
