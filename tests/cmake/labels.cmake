@@ -56,18 +56,19 @@ endforeach()
 set_property(TEST e2e_contention APPEND PROPERTY LABELS alone)
 
 # tests/run has two places for each CPU, and one more. A test that computes takes two: so many of
-# them run as there are CPUs. These wait for most of their time, and measure no time: they take one
-# place, and run beside those that compute instead of having each of them hold a CPU back.
+# them run as there are CPUs. These wait for a third of their time or more, and measure no
+# time: they take one place, and run beside those that compute instead of having each hold a CPU back.
 foreach(name ${all_tests})
   get_property(places TEST ${name} PROPERTY PROCESSORS)
   if(NOT places)
     set_property(TEST ${name} PROPERTY PROCESSORS 2)
   endif()
 endforeach()
-foreach(name e2e_asyncio_tasks e2e_attach e2e_attach_hooks e2e_batch e2e_contention_quotas e2e_gevent_tasks
-        e2e_summaries e2e_terminal e2e_transparency e2e_transparency_no_perf e2e_trio_tasks
-        fake_cuda gpu_told_killed gpu_told_slow_flush html_browser python_cpython_agent
-        python_cpython_kernel python_survival_waits_agent python_survival_waits_kernel
+foreach(name e2e_asyncio_tasks e2e_attach e2e_attach_hooks e2e_batch e2e_ci_examples e2e_contention_quotas
+        e2e_endings e2e_gevent_tasks e2e_goroutines e2e_names e2e_packages e2e_summaries e2e_terminal
+        e2e_transparency e2e_transparency_no_perf e2e_trio_tasks
+        fake_cuda gpu_told_killed gpu_told_slow_flush html_browser man python_cpython_agent
+        python_cpython_kernel python_survival_waits_agent python_survival_waits_kernel python_survive
         python_waits_agent python_waits_kernel python_waits_user)
   if(name IN_LIST all_tests)
     set_property(TEST ${name} PROPERTY PROCESSORS 1)
