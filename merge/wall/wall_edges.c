@@ -37,7 +37,8 @@ static struct edge_slot *find_edge(const struct wall *w, const struct wall_edge 
 	return NULL;
 }
 
-static struct edge_slot *edge_slot(struct wall *w, const struct wall_edge *key)
+// KEY is an edge of H.
+static struct edge_slot *edge_slot(struct wall *w, struct history *h, const struct wall_edge *key)
 {
 	struct edge_slot *slot = find_edge(w, key);
 	uint64_t hashed = hash_edge(key);
@@ -50,7 +51,8 @@ static struct edge_slot *edge_slot(struct wall *w, const struct wall_edge *key)
 		return NULL;
 	for (at = hash_start(&w->edge_index, hashed); w->edge_index.slots[at];)
 		at = hash_next(&w->edge_index, at);
-	w->edges[w->edge_count++] = (struct edge_slot){ .edge = *key };
+	w->edges[w->edge_count++] = (struct edge_slot){ .edge = *key, .next = h->last_edge };
+	h->last_edge = (uint32_t)w->edge_count;
 	hash_insert(&w->edge_index, at, hashed, (uint32_t)w->edge_count);
 	return &w->edges[w->edge_count - 1];
 }
@@ -296,7 +298,7 @@ uint32_t wall_count_edge(struct wall *w, struct history *h, const struct raw *ra
 		                                  ? METRIC_OFF_LOCK
 		                                  : (enum metric)raw->cause,
 		                 .guessed = guessed };
-	struct edge_slot *slot = edge_slot(w, &key);
+	struct edge_slot *slot = edge_slot(w, h, &key);
 	const struct history *v = holder ? wall_find_thread(w, holder) : NULL;
 	uint64_t ns = to_ns - from_ns;
 
@@ -330,7 +332,7 @@ uint32_t wall_count_spin(struct wall *w, struct history *h, uint32_t node, const
 		                       .kind = WALL_SPIN,
 		                       .cause = METRIC_ON_CPU,
 		                       .guessed = true };
-	struct edge_slot *slot = edge_slot(w, &key);
+	struct edge_slot *slot = edge_slot(w, h, &key);
 	uint32_t edge = slot ? (uint32_t)(slot - w->edges) + 1 : 0;
 	bool goes_on = edge && h->spin_edge == edge;
 
@@ -384,12 +386,11 @@ static void take_places(const struct wall *w, struct edge_slot *slot)
 
 void wall_place_edges(struct wall *w, const struct history *h)
 {
-	for (size_t i = 0; h->placeless && i < w->edge_count; i++) {
-		struct wall_edge *e = &w->edges[i].edge;
-		if (e->waiter == h->number && !e->waiter_node && e->kind != WALL_GIL &&
-		    e->kind != WALL_SPIN) {
+	for (uint32_t i = h->placeless ? h->last_edge : 0; i; i = w->edges[i - 1].next) {
+		struct wall_edge *e = &w->edges[i - 1].edge;
+		if (!e->waiter_node && e->kind != WALL_GIL && e->kind != WALL_SPIN) {
 			e->waiter_node = usual_place(h, e->cause);
-			take_places(w, &w->edges[i]);
+			take_places(w, &w->edges[i - 1]);
 		}
 	}
 }

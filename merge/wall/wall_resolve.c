@@ -673,8 +673,21 @@ static bool is_killed(const struct wall *w, struct history *h, const struct raw 
 	       deque_last(&h->raw, struct raw)->to_ns == h->ended_ns && !has_run(w, h);
 }
 
-// Resolves RAW, or its first part, and cuts it to that. False: who is waited for is not known yet.
-static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, bool force)
+// Why RAW cannot be resolved yet, as far as that is certain. What TIMES tells of all of RAW, and
+// was not to be taken up again, stays as it is: the first of its shares that is not known is in the
+// way.
+static void note_obstacle(struct obstacle *o, const struct raw *raw, const struct edge_times *times,
+                          const struct history *v, uint64_t until_ns)
+{
+	if (times && times->from_ns <= raw->from_ns && times->to_ns >= raw->to_ns &&
+	    !times->goes_on)
+		*o = (struct obstacle){ .of = v, .until_ns = until_ns };
+}
+
+// Resolves RAW, or its first part, and cuts it to that. False: who is waited for is not known yet,
+// by O if that is certain.
+static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, bool force,
+                            struct obstacle *o)
 {
 	const uint64_t raw_to_ns = raw->to_ns;
 	struct edge_times *times = times_of(h, raw), *end = times ? end_of(h, times) : NULL;
@@ -683,10 +696,12 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 	uint64_t age = w->now_ns - min_ns(raw_to_ns, w->now_ns);
 	bool known, guessed, ready = true;
 
+	o->pass = w->pass;
 	if (!force && !whole && may_be_told(w, h, raw_to_ns, (enum metric)raw->cause))
 		return false;
 	if (!force && times && !end && age < AGAIN_NS)
 		return false;
+	o->pass = 0;
 	if (raw->cause == METRIC_OFF_CHILD && !raw->guess) {
 		raw->guess = wall_awaited_child(w, h, raw->from_ns + 1, raw->to_ns);
 		if (!force && !raw->guess && age < MISSED_NS)
@@ -705,7 +720,11 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 		const struct history *v = s->thread && s->thread != WALL_NOBODY
 		                                  ? wall_find_thread(w, s->thread)
 		                                  : NULL;
-		ready &= !v || v == h || is_known(v, s->until_ns);
+		if (!v || v == h || is_known(v, s->until_ns))
+			continue;
+		ready = false;
+		note_obstacle(o, raw, times, v, s->until_ns);
+		break;
 	}
 	if (!ready && !force) {
 		deque_fini(&shares);
@@ -857,19 +876,25 @@ static bool find_spun_lock(const struct wall *w, struct history *h, struct raw *
 }
 
 // Resolves what can be. True if there was something.
-static bool resolve(struct wall *w, struct history *h, bool force)
+static bool resolve(struct wall *w, struct unresolved *u, bool force)
 {
+	struct history *h = u->history;
 	bool any = false;
 
+	u->obstacle = (struct obstacle){ 0 };
 	while (h->raw.count) {
 		struct raw *first = deque_at(&h->raw, struct raw, 0), raw = *first;
 		if ((raw.state == THREAD_READY || raw.state == THREAD_RUNS) &&
-		    !find_wait(w, h, &raw, force))
+		    !find_wait(w, h, &raw, force)) {
+			u->obstacle.pass = w->pass;
 			break;
-		if (raw.spins && !find_spun_lock(w, h, &raw, force))
+		}
+		if (raw.spins && !find_spun_lock(w, h, &raw, force)) {
+			u->obstacle.pass = w->pass;
 			break;
+		}
 		if (raw.state == THREAD_BLOCKED) {
-			if (!resolve_blocked(w, h, &raw, force))
+			if (!resolve_blocked(w, h, &raw, force, &u->obstacle))
 				break;
 			force = false; // one at a time
 		} else {
@@ -888,7 +913,16 @@ static bool resolve(struct wall *w, struct history *h, bool force)
 		forget_edges(h, raw.to_ns);
 		any = true;
 	}
+	u->to_ns = h->raw.count ? deque_at(&h->raw, struct raw, 0)->to_ns : UINT64_MAX;
 	return any;
+}
+
+// Whether what was in the way of U still is: then nothing is to be looked at.
+static bool is_obstructed(const struct wall *w, const struct unresolved *u)
+{
+	const struct obstacle *o = &u->obstacle;
+
+	return o->pass == w->pass || (o->of && !is_known(o->of, o->until_ns));
 }
 
 // Up to when waits are given up that nothing else can resolve: 0 if none is.
@@ -897,8 +931,7 @@ static uint64_t give_up_until(const struct wall *w, bool force)
 	uint64_t oldest_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < w->unresolved_count; i++)
-		oldest_ns =
-			min_ns(oldest_ns, deque_at(&w->unresolved[i]->raw, struct raw, 0)->to_ns);
+		oldest_ns = min_ns(oldest_ns, w->unresolved[i].to_ns);
 	if (!w->unresolved_count)
 		return 0;
 	if (force)
@@ -914,11 +947,9 @@ static bool give_up(struct wall *w, bool force)
 	uint64_t until_ns = give_up_until(w, force);
 	bool any = false;
 
-	for (size_t i = 0; i < w->unresolved_count; i++) {
-		struct history *h = w->unresolved[i];
-		if (!(force && any) && deque_at(&h->raw, struct raw, 0)->to_ns <= until_ns)
-			any |= resolve(w, h, true);
-	}
+	for (size_t i = 0; i < w->unresolved_count; i++)
+		if (!(force && any) && w->unresolved[i].to_ns <= until_ns)
+			any |= resolve(w, &w->unresolved[i], true);
 	return any;
 }
 
@@ -926,14 +957,16 @@ void wall_resolve(struct wall *w, bool force)
 {
 	bool any = true;
 
+	w->pass++;
 	while (any) {
 		size_t kept = 0;
 		any = false;
 		for (size_t i = 0; i < w->unresolved_count; i++) {
-			struct history *h = w->unresolved[i];
-			any |= resolve(w, h, false);
-			if (h->raw.count)
-				w->unresolved[kept++] = h;
+			struct unresolved *u = &w->unresolved[i];
+			if (!is_obstructed(w, u))
+				any |= resolve(w, u, false);
+			if (u->to_ns != UINT64_MAX)
+				w->unresolved[kept++] = *u;
 		}
 		w->unresolved_count = kept;
 		any = any || give_up(w, force);
@@ -966,7 +999,8 @@ void wall_add_raw(struct wall *w, struct history *h, const struct raw *raw)
 			w->incomplete = true;
 			return;
 		}
-		w->unresolved[w->unresolved_count++] = h;
+		w->unresolved[w->unresolved_count++] =
+			(struct unresolved){ .history = h, .to_ns = raw->to_ns };
 	}
 	last = deque_push(&h->raw, struct raw);
 	if (last)

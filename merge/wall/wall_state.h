@@ -195,6 +195,7 @@ struct history {
 	bool spins;         /* it did in its last sample */
 	bool abroad;        /* the same: for another process */
 	bool wants, idles;  /* it is counted as ready, as one of those that run and spin */
+	uint32_t last_edge; /* number of its youngest one, which leads to the others; 0: none */
 	uint32_t spin_edge; /* of its last sample; 0: it did not spin, or for nobody */
 	uint32_t spun_on;   /* the same: see struct place */
 	uint64_t spin_ns;   /* of its last samples in a row by that edge */
@@ -271,6 +272,7 @@ struct signal_kept {
 struct edge_slot {
 	struct wall_edge edge; /* as callers see it, once they ask */
 	uint32_t semaphore;    /* see struct edge_times */
+	uint32_t next;         /* number of its waiter's edge before; 0: it is the first */
 	double wall_ns, wall_ready_ns;
 	uint32_t lengths[EDGE_BINS];
 	struct {
@@ -302,6 +304,21 @@ struct park {
 struct surplus {
 	uint64_t time_ns;
 	double ns;
+};
+
+/* Why the first wait of a thread is not resolved yet: all that can be asked without a look at it.
+   OF is alive for as long as it is in the way, as its history is not known up to then. */
+struct obstacle {
+	const struct history *of; /* NULL: nothing of this kind */
+	uint64_t until_ns;        /* OF has to be known up to there */
+	uint32_t pass;            /* in that one nothing else will come of it; 0: of none */
+};
+
+/* A thread with raw spans. */
+struct unresolved {
+	struct history *history;
+	uint64_t to_ns; /* of the first one; UINT64_MAX: there is none any more */
+	struct obstacle obstacle;
 };
 
 struct wall {
@@ -337,7 +354,8 @@ struct wall {
 	uint64_t signal_count;     /* all that there have been */
 	uint32_t stopped[STOPPED]; /* that left their CPUs last */
 	uint32_t stopped_at;
-	struct history **unresolved; /* with raw spans */
+	struct unresolved *unresolved; /* with raw spans */
+	uint32_t pass;                 /* of those: how often they have been looked at */
 	size_t unresolved_count, unresolved_capacity;
 	uint64_t first_ns; /* when the first thread began */
 	uint64_t now_ns, pass_ns;
