@@ -68,6 +68,13 @@ static inline void hash_insert(struct hash *h, uint32_t at, uint64_t hashed, uin
 	h->used++;
 }
 
+/* Whether the item of slot AT, which is not free, may have a key of HASHED: where items are many,
+   to look at each that is not it takes longer than all else. */
+static inline bool hash_may_be(const struct hash *h, uint32_t at, uint64_t hashed)
+{
+	return h->slots[(size_t)h->mask + 1 + at] == (uint32_t)hashed;
+}
+
 /* True from a load of one half: grow before the next insert. */
 static inline bool hash_is_full(const struct hash *h)
 {

@@ -39,9 +39,11 @@ static void increase(struct cell *cell, const struct cell *by)
 // The cell that equals CELL in its key, or NULL; and the slot where it is or would be.
 static struct cell *find(const struct cells *c, const struct cell *cell, uint32_t *slot)
 {
-	uint32_t at = hash_start(&c->index, hash_of(cell));
+	uint64_t hashed = hash_of(cell);
+	uint32_t at = hash_start(&c->index, hashed);
 
-	while (c->index.slots[at] && !same(&c->cells[c->index.slots[at] - 1], cell))
+	while (c->index.slots[at] && !(hash_may_be(&c->index, at, hashed) &&
+	                               same(&c->cells[c->index.slots[at] - 1], cell)))
 		at = hash_next(&c->index, at);
 	*slot = at;
 	return c->index.slots[at] ? &c->cells[c->index.slots[at] - 1] : NULL;
