@@ -2,7 +2,9 @@
 // Wall time: the events of a run go to the resolver (merge/wall/wall.h), and its parts into cells.
 #include "merge/profile/profile_data.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -298,17 +300,60 @@ static void add_edge(struct wall_edge *to, const struct wall_edge *from)
 	to->longest_ns = from->longest_ns > to->longest_ns ? from->longest_ns : to->longest_ns;
 }
 
-// Thousands of threads have millions of pairs: of little time it is not told who they are.
-static bool bound_edges(struct wall_time *t)
+#define SMALL_PART 10000 // of the run's time
+
+static bool is_same_pair(const struct wall_edge *a, const struct wall_edge *b)
+{
+	return is_alike(a, b) && a->waiter == b->waiter && a->holder == b->holder &&
+	       a->made.module == b->made.module && a->made.address == b->made.address;
+}
+
+static uint64_t hash_of_pair(const struct wall_edge *e)
+{
+	return hash_pair(e->resource ^ (uint64_t)e->kind << 56,
+	                 (uint64_t)e->waiter << 32 | e->holder);
+}
+
+// Who waits for one lock thousands of times is seen at dozens of places on its way into the kernel:
+// those of next to no time go with where the same thread waits for the same one for longest.
+// PLACE_OF, by number: where each is then, from 1 on.
+static bool join_small_edges(struct wall_time *t, uint64_t small_ns, struct hash *pairs,
+                             uint32_t *place_of)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < t->edge_count; i++) {
+		const struct wall_edge e = t->edges[i];
+		const uint64_t hashed = hash_of_pair(&e);
+		uint32_t at;
+		if (!hash_make_room(pairs))
+			return false;
+		for (at = hash_start(pairs, hashed);
+		     pairs->slots[at] && !is_same_pair(&t->edges[pairs->slots[at] - 1], &e);)
+			at = hash_next(pairs, at);
+		place_of[e.number - 1] = pairs->slots[at];
+		if (pairs->slots[at] && e.ns < small_ns) {
+			add_edge(&t->edges[pairs->slots[at] - 1], &e);
+			continue;
+		}
+		t->edges[kept++] = e;
+		place_of[e.number - 1] = (uint32_t)kept;
+		if (!pairs->slots[at])
+			hash_insert(pairs, at, hashed, (uint32_t)kept);
+	}
+	t->edge_count = kept;
+	return true;
+}
+
+// Thousands of threads have millions of pairs: of little time it is not told who they are. TO:
+// where each edge is then, from 1 on.
+static void bound_edges(struct wall_time *t, uint32_t *to)
 {
 	size_t kept = t->edge_count < EDGES_KEPT ? t->edge_count : EDGES_KEPT;
 	size_t first = kept;
-	uint32_t *place_of = calloc(t->edge_count + 1, sizeof(*place_of)); // by number
 
-	if (!place_of)
-		return false;
 	for (size_t i = 0; i < first; i++)
-		place_of[t->edges[i].number - 1] = (uint32_t)i + 1;
+		to[i] = (uint32_t)i + 1;
 	for (size_t i = first; i < t->edge_count; i++) {
 		struct wall_edge e = t->edges[i];
 		size_t at = first;
@@ -321,12 +366,32 @@ static bool bound_edges(struct wall_time *t)
 			at = at < kept ? at : kept - 1;
 			add_edge(&t->edges[at], &e);
 		}
-		place_of[e.number - 1] = (uint32_t)at + 1;
+		to[i] = (uint32_t)at + 1;
 	}
 	t->edge_count = kept;
+}
+
+static bool narrow_edges(struct wall_time *t)
+{
+	const size_t count = t->edge_count;
+	cleanup_free uint32_t *place_of = calloc(2 * count + 1, sizeof(*place_of)); // by number
+	uint32_t *to = place_of ? place_of + count : NULL;
+	uint64_t run_ns = 0;
+	struct hash pairs;
+
+	for (size_t i = 0; i <= WALL_BUSY_MAX; i++)
+		run_ns += t->busy.ns[i];
+	if (!place_of || !hash_init(&pairs, 64))
+		return false;
+	bool joined = join_small_edges(t, run_ns / SMALL_PART, &pairs, place_of);
+	hash_fini(&pairs);
+	if (!joined)
+		return false;
+	bound_edges(t, to);
+	for (size_t i = 0; i < count; i++)
+		place_of[i] = to[place_of[i] - 1];
 	if (t->times[WALL_EDGE_TIMES].count)
 		cells_move_nodes(&t->times[WALL_EDGE_TIMES], place_of);
-	free(place_of);
 	return true;
 }
 
@@ -341,6 +406,7 @@ void profile_end_wall(struct profile *p, uint64_t now_ns)
 	t->coverage = wall_coverage(t->live);
 	t->root = wall_root(t->live);
 	t->lost += !wall_is_whole(t->live);
+	t->busy = *wall_busy(t->live);
 	const struct wall_edge *edges = wall_edges(t->live, &count);
 	t->edges = edges ? calloc(count + 1, sizeof(*edges)) : NULL;
 	if (t->edges) {
@@ -349,10 +415,9 @@ void profile_end_wall(struct profile *p, uint64_t now_ns)
 		qsort(t->edges, count, sizeof(*edges), compare_edges);
 		find_early_gil_waits(t);
 		t->lost += !count_gil_waits(p);
-		t->lost += !bound_edges(t);
+		t->lost += !narrow_edges(t);
 	}
 	const struct wall_alone *alone = wall_alone(t->live, &count);
-	t->busy = *wall_busy(t->live);
 	// In a run of one thread all of it is alone, and that says nothing.
 	count = runs_in_parallel(&t->busy) ? count : 0;
 	t->alone = calloc(count + 1, sizeof(*alone));

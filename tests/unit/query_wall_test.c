@@ -206,6 +206,59 @@ Test(query_wall, the_range_of_a_wait_has_the_planted_truth)
 	fixture_init(&f, NULL);
 }
 
+// Of 30 s: 1 s for a lock at one place, and MS at another one.
+static size_t rows_of_waits(uint64_t ms, uint64_t *count)
+{
+	const uint64_t from_ms[] = { 2000, 5000 }, to_ms[] = { 3000, 5000 + ms };
+	static const char *const places[] = { "main a.c:3 > save a.c:31",
+		                              "main a.c:3 > work a.c:9" };
+
+	fixture_init(&f, NULL);
+	add_thread(&f, 2, 1, 102, "other");
+	add_span(&f, 1, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	add_span(&f, 2, 1000, 1000, THREAD_READY, THREAD_RUNS);
+	for (uint64_t at_ms = 1000; at_ms < 31000; at_ms += 10) {
+		f.now_ns = at_ms * MS;
+		add(&f, 2, METRIC_ON_CPU, 10, "run a.c:20 > hold a.c:18");
+		for (size_t i = 0; i < 2; i++) {
+			const struct wait_share by = { to_ms[i] * MS, 2, HELD_BY_OWNER };
+			const struct wait_event wait = { .thread = 1,
+				                         .begin_ns = from_ms[i] * MS,
+				                         .end_ns = to_ms[i] * MS,
+				                         .address = 0x1000,
+				                         .kind = HELD_MUTEX,
+				                         .count = 1,
+				                         .parts = &by };
+			if (at_ms != from_ms[i])
+				continue;
+			add_span(&f, 1, i ? to_ms[0] : 1000, from_ms[i], THREAD_RUNS,
+			         THREAD_BLOCKED);
+			add(&f, 1, METRIC_OFF_LOCK, to_ms[i] - from_ms[i], places[i]);
+			add_span(&f, 1, from_ms[i], to_ms[i], THREAD_BLOCKED, THREAD_RUNS);
+			profile_take(f.profile,
+			             &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+		}
+	}
+	profile_end_wall(f.profile, 31000 * MS);
+	name_all(&f);
+	cleanup(wait_rows) struct wait_rows *waits = query_waits(f.profile, 0, 0, NULL);
+	cr_expect(eq(u64, waits->rows[0].ns + (waits->count > 1 ? waits->rows[1].ns : 0),
+	             (1000 + ms) * MS));
+	*count = waits->rows[0].count;
+	return waits->count;
+}
+
+Test(query_wall, waits_of_next_to_no_time_go_with_those_of_the_same_thread_for_the_same)
+{
+	uint64_t count;
+
+	cr_expect(eq(sz, rows_of_waits(1, &count), 1));
+	cr_expect(eq(u64, count, 2));
+	fixture_fini(&f);
+	cr_expect(eq(sz, rows_of_waits(10, &count), 2));
+	cr_expect(eq(u64, count, 1));
+}
+
 // What a report may ask for several times, as texts.
 static void ask_all(char *text, size_t size)
 {
