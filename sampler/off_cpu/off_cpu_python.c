@@ -59,8 +59,11 @@ const struct python_chain *off_cpu_python_read(struct off_cpu_python *p, struct 
 {
 	struct python *python = &thread->process->python;
 	int pid = (int)thread->process->pid;
-	struct python_remote_thread who = { thread->process->pid, off_cpu_python_tid(thread), sp,
-		                            clock_now_ns() };
+	struct python_remote_thread who = { .pid = thread->process->pid,
+		                            .tid = off_cpu_python_tid(thread),
+		                            .forked_by = thread->forked_by,
+		                            .sp = sp,
+		                            .now_ns = clock_now_ns() };
 
 	if (!python->remote)
 		python->remote = python_remote_new();

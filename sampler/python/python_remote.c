@@ -117,22 +117,30 @@ static bool know_layout(struct python_remote *r, const struct python *p, struct 
 
 // Threads.
 
-static int32_t find_in_pthread(struct remote_memory *m, uint64_t pthread, uint32_t tid)
+// Until it first runs, a forked child has its parent's memory, and so the number of the thread that
+// forked it.
+static bool is_called(const struct python_remote_thread *thread, uint32_t tid)
+{
+	return tid == thread->tid || (thread->forked_by && tid == thread->forked_by);
+}
+
+static int32_t find_in_pthread(struct remote_memory *m, uint64_t pthread,
+                               const struct python_remote_thread *thread)
 {
 	uint32_t words[PTHREAD_BYTES / 4];
 
 	if (!remote_memory_read(m, pthread, words, sizeof(words)))
 		return 0;
-	if (words[PTHREAD_TID / 4] == tid)
+	if (is_called(thread, words[PTHREAD_TID / 4]))
 		return PTHREAD_TID;
 	for (int32_t i = 1; i < PTHREAD_BYTES / 4; i++)
-		if (words[i] == tid)
+		if (is_called(thread, words[i]))
 			return 4 * i;
 	return 0;
 }
 
 static uint32_t tid_by_pthread(struct python_remote *r, struct remote_memory *m, uint64_t pthread,
-                               uint32_t wanted)
+                               const struct python_remote_thread *wanted)
 {
 	if (!pthread)
 		return 0;
@@ -141,18 +149,20 @@ static uint32_t tid_by_pthread(struct python_remote *r, struct remote_memory *m,
 	return r->pthread_tid ? (uint32_t)word_at(m, pthread, r->pthread_tid) : 0;
 }
 
+// The thread of STATE: that of WANTED, if it is its thread.
 static uint32_t tid_of(struct python_remote *r, struct remote_memory *m, uint64_t state,
-                       uint32_t wanted)
+                       const struct python_remote_thread *wanted)
 {
 	const struct python_layout *l = &r->layout;
 	uint64_t pthread = word_at(m, state, l->thread_pthread);
+	uint32_t tid = l->thread_tid < 0 ? tid_by_pthread(r, m, pthread, wanted)
+	                                 : (uint32_t)word_at(m, state, l->thread_tid);
 
-	if (l->thread_tid < 0)
-		return tid_by_pthread(r, m, pthread, wanted);
-	uint32_t tid = (uint32_t)word_at(m, state, l->thread_tid);
-	// A forked child's state may still have its parent's number.
-	if (tid != wanted && (uint32_t)word_at(m, pthread, PTHREAD_TID) == wanted)
-		return wanted;
+	if (is_called(wanted, tid))
+		return wanted->tid;
+	// The interpreter of a forked child may not have learned the child's number yet.
+	if (l->thread_tid >= 0 && (uint32_t)word_at(m, pthread, PTHREAD_TID) == wanted->tid)
+		return wanted->tid;
 	return tid;
 }
 
@@ -181,7 +191,7 @@ static void add_gil(struct python_remote *r, const struct python *p, struct remo
 }
 
 static void list_states(struct python_remote *r, struct remote_memory *m, uint64_t interpreter,
-                        uint32_t wanted)
+                        const struct python_remote_thread *wanted)
 {
 	uint64_t first = word_at(m, interpreter, r->layout.interpreter_threads), at = first;
 
@@ -204,7 +214,7 @@ static uint64_t newest_state(const struct python_remote *r, const struct python 
 }
 
 static void list_all(struct python_remote *r, const struct python *p, struct remote_memory *m,
-                     uint32_t wanted)
+                     const struct python_remote_thread *wanted)
 {
 	uint64_t interpreter = word_at(m, p->runtime, r->layout.runtime_interpreters);
 
@@ -221,9 +231,9 @@ static void list(struct python_remote *r, const struct python *p, struct remote_
 {
 	int32_t pthread_tid = r->pthread_tid;
 
-	list_all(r, p, m, thread->tid);
+	list_all(r, p, m, thread);
 	if (r->pthread_tid != pthread_tid) // not known yet for those that came first
-		list_all(r, p, m, thread->tid);
+		list_all(r, p, m, thread);
 	r->listed_ns = thread->now_ns;
 	r->again_ns = r->again_ns ? 2 * r->again_ns : AGAIN_NS;
 	if (r->again_ns > AGAIN_MAX_NS)
@@ -236,7 +246,7 @@ static void list(struct python_remote *r, const struct python *p, struct remote_
 
 // Whether it is still in its list, and of that thread: states are freed, and their memory lasts.
 static bool is_alive(struct python_remote *r, struct remote_memory *m, const struct state *state,
-                     uint32_t tid)
+                     const struct python_remote_thread *thread)
 {
 	const struct python_layout *l = &r->layout;
 	uint64_t previous = word_at(m, state->at, STATE_PREVIOUS);
@@ -245,7 +255,7 @@ static bool is_alive(struct python_remote *r, struct remote_memory *m, const str
 
 	return back == state->at &&
 	       word_at(m, state->at, l->thread_interpreter) == state->interpreter &&
-	       tid_of(r, m, state->at, tid) == tid;
+	       tid_of(r, m, state->at, thread) == thread->tid;
 }
 
 // Frames.
@@ -468,7 +478,7 @@ static bool read_innermost(struct python_remote *r, const struct python_remote_s
 
 	for (size_t i = 0; i < r->state_count && looked_at < STATES_EACH; i++) {
 		const struct state *state = &r->states[i];
-		if (state->tid != thread->tid || !is_alive(r, from->memory, state, thread->tid) ||
+		if (state->tid != thread->tid || !is_alive(r, from->memory, state, thread) ||
 		    is_ending(r, from->python, from->memory, state))
 			continue;
 		looked_at++;

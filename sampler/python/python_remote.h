@@ -35,7 +35,8 @@ CLEANUP(python_remote, struct python_remote *, python_remote_free)
 /* Who is looked at, and when. */
 struct python_remote_thread {
 	uint32_t pid, tid;
-	uint64_t sp; /* what lies below is not its stack */
+	uint32_t forked_by; /* the thread that forked it, whose number it may have still; 0: none */
+	uint64_t sp;        /* what lies below is not its stack */
 	uint64_t now_ns;
 };
 

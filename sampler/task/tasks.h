@@ -114,6 +114,7 @@ struct cpu_account {
 struct thread {
 	uint32_t tid;
 	uint32_t inner_tid; /* in its own PID namespace; 0: not looked up */
+	uint32_t forked_by; /* inner_tid of the thread whose copy it is; 0: not known */
 	uint32_t number;
 	struct process *process;
 	uint64_t start_ns;

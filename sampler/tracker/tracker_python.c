@@ -38,20 +38,26 @@ static void tell_calls(struct tracker *t, struct process *process,
 	tracker_tell(t, &(struct sampled){ .kind = SAMPLED_PYTHON_CALLS, .python_calls = &told });
 }
 
+void tracker_begin_python(struct tracker *t, struct process *process,
+                          const struct event_python *python)
+{
+	struct look_again again = { t, process };
+	bool first = !process->python.runtime;
+
+	python_begin(&process->python, python);
+	// One that is killed before it tells a call has told that it counts.
+	if (python->counts && !process->python.counts)
+		tell_calls(t, process, &(struct event_python_calls){ 0 });
+	if (t->off_cpu && first) // threads that wait already
+		tasks_each_thread(t->tasks, look_again, &again);
+}
+
 void tracker_on_python(struct tracker *t, const struct event *event)
 {
 	struct thread *thread = tracker_thread(t, event, true);
 
-	if (!thread)
-		return;
-	struct look_again again = { t, thread->process };
-	bool first = !thread->process->python.runtime;
-	python_begin(&thread->process->python, &event->python);
-	// One that is killed before it tells a call has told that it counts.
-	if (event->python.counts && !thread->process->python.counts)
-		tell_calls(t, thread->process, &(struct event_python_calls){ 0 });
-	if (t->off_cpu && first) // threads that wait already
-		tasks_each_thread(t->tasks, look_again, &again);
+	if (thread)
+		tracker_begin_python(t, thread->process, &event->python);
 }
 
 void tracker_on_python_code(struct tracker *t, const struct event *event)

@@ -230,6 +230,10 @@ void tracker_on_wait(struct tracker *t, const struct event *event);
 /* Python. */
 
 void tracker_on_python(struct tracker *t, const struct event *event);
+
+/* The interpreter of PROCESS is known. */
+void tracker_begin_python(struct tracker *t, struct process *process,
+                          const struct event_python *python);
 void tracker_on_python_code(struct tracker *t, const struct event *event);
 void tracker_on_python_chain(struct tracker *t, const struct event *event);
 void tracker_on_torch_module(struct tracker *t, const struct event *event);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "sampler/agent/absence.h"
 #include "sampler/off_cpu/off_cpu.h"
+#include "sampler/off_cpu/off_cpu_python.h"
 #include "sampler/proc/proc_stat.h"
 #include "sampler/proc/proc_task.h"
 #include "sampler/tracker/cpu_account.h"
@@ -69,6 +70,15 @@ static void begin_thread(struct tracker *t, struct thread *thread, uint64_t time
 		off_cpu_switch(t->off_cpu, thread, time_ns, true, false);
 }
 
+// No agent reports it.
+static void find_python(struct tracker *t, struct process *process)
+{
+	struct event_python python;
+
+	if (t->reader && !process->python.version && python_find(process->pid, &python))
+		tracker_begin_python(t, process, &python);
+}
+
 // Events of PID came before anything that says where it is from.
 static void adopt_process(struct tracker *t, struct process *process, uint64_t time_ns)
 {
@@ -79,6 +89,7 @@ static void adopt_process(struct tracker *t, struct process *process, uint64_t t
 	proc_title_read(process->pid, process->command, process->title);
 	mapper_reread(t->modules, process, time_ns);
 	announce_process(t, process, time_ns, false);
+	find_python(t, process);
 }
 
 struct thread *tracker_thread(struct tracker *t, const struct event *event, bool running)
@@ -244,19 +255,10 @@ void tracker_on_fork(struct tracker *t, const struct event *event)
 		return;
 	}
 	thread->start = start;
+	if (event->pid != parent.pid && off_cpu_python_may(thread))
+		thread->forked_by = off_cpu_python_tid(by);
 	rename_thread(thread, by->name);
 	begin_thread(t, thread, event->time_ns, false);
-}
-
-// No agent reports it.
-static void find_python(struct tracker *t, const struct process *process, uint64_t time_ns)
-{
-	struct event event = {
-		.type = RECORD_PYTHON, .pid = process->pid, .tid = process->pid, .time_ns = time_ns
-	};
-
-	if (t->reader && !process->python.version && python_find(process->pid, &event.python))
-		tracker_on_python(t, &event);
 }
 
 void tracker_on_found(struct tracker *t, const struct event *event)
@@ -277,8 +279,6 @@ void tracker_on_found(struct tracker *t, const struct event *event)
 		process->program = 0;
 	}
 	struct thread *thread = tracker_thread(t, event, true);
-	if (thread && event->pid == event->tid)
-		find_python(t, thread->process, event->time_ns);
 	if (thread && t->off_cpu && event->found.blocked)
 		off_cpu_switch(t->off_cpu, thread, event->time_ns, false, false);
 }
@@ -395,7 +395,7 @@ static void look_for_title(void *context, struct thread *thread)
 	if (thread->tid != process->pid || look->now_ns < process->title_due_ns)
 		return;
 	if (process->title_due_ns) {
-		find_python(look->tracker, process, look->now_ns);
+		find_python(look->tracker, process);
 		proc_title_read(process->pid, process->command, title);
 		if (*title && strcmp(title, process->title) != 0) {
 			memcpy(process->title, title, sizeof(title));

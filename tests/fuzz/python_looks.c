@@ -44,7 +44,7 @@ void python_looks(const struct event_python *event, uint32_t tid, remote_read_fu
 
 	python_begin(&python, event);
 	for (uint32_t i = 0; remote && codes && i < 3; i++) {
-		struct python_remote_thread who = { 1, tid + i, 0, 0 };
+		struct python_remote_thread who = { .pid = 1, .tid = tid + i };
 		remote_memory_begin(&memory, read, context);
 		const struct python_chain *chain =
 			python_remote_chain(remote, &python, codes, &memory, &who);

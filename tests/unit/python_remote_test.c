@@ -24,6 +24,7 @@ static struct address_space *space;
 static struct remote_memory *memory;
 static struct python_remote *remote;
 static uint64_t now_ns;
+static uint32_t forked_by;
 
 static void set_up(uint32_t version, uint64_t base)
 {
@@ -39,6 +40,7 @@ static void set_up(uint32_t version, uint64_t base)
 	memory = calloc(1, sizeof(*memory));
 	remote = python_remote_new();
 	now_ns = NS_PER_SEC;
+	forked_by = 0;
 }
 
 static void tear_down(void)
@@ -53,7 +55,9 @@ static void tear_down(void)
 
 static const struct python_chain *chain_of(uint32_t tid)
 {
-	struct python_remote_thread who = { 100, tid, BASE, now_ns };
+	struct python_remote_thread who = {
+		.pid = 100, .tid = tid, .forked_by = forked_by, .sp = BASE, .now_ns = now_ns
+	};
 
 	now_ns += NS_PER_MS;
 	remote_memory_begin(memory, image_read, &image);
@@ -195,6 +199,21 @@ Test(python_remote, a_forked_child_that_was_looked_at_too_early_is_found_soon_af
 	now_ns += NS_PER_MS;
 	EXPECT(chain_of(TID + 1), "inner:20 outer:10");
 	tear_down();
+}
+
+Test(python_remote, a_forked_child_has_its_frames_before_it_has_run)
+{
+	for (uint32_t minor = 8; minor <= 15; minor++) {
+		set_up(PYTHON_VERSION(minor), BASE);
+		two_functions();
+		uint64_t state = image_thread(&image, TID);
+		forked_by = TID;
+		EXPECT(chain_of(TID + 1), "inner:20 outer:10");
+		if (image.layout.thread_tid >= 0)
+			image_poke(&image, state, image.layout.thread_tid, TID + 1, 8);
+		EXPECT(chain_of(TID + 1), "inner:20 outer:10");
+		tear_down();
+	}
 }
 
 Test(python_remote, at_its_end_the_interpreter_is_left_alone)
@@ -594,7 +613,9 @@ Test(python_remote, a_look_ends)
 Test(python_remote, memory_of_a_process_is_read_by_the_kernel)
 {
 	int pid = getpid();
-	struct python_remote_thread who = { (uint32_t)pid, TID, 0, NS_PER_SEC };
+	struct python_remote_thread who = { .pid = (uint32_t)pid,
+		                            .tid = TID,
+		                            .now_ns = NS_PER_SEC };
 
 	set_up(PYTHON_VERSION(12), 0); // our own memory, as it is
 	two_functions();
