@@ -521,7 +521,8 @@ static enum metric end_interval(struct off_cpu *o, struct thread *thread, uint64
 	if (s->out && s->preempted) {
 		interval.cause = METRIC_OFF_RUNNABLE;
 		// Where it was preempted its own samples tell better: they have Python's frames.
-		interval.has_frames &= !thread->process->python.samples;
+		interval.has_frames &= !thread->process->python.samples &&
+		                       !(o->options.reads_python && off_cpu_python_may(thread));
 	}
 	if (off_ns)
 		off_cpu_give_interval(o, thread, &interval);

@@ -47,6 +47,7 @@ struct off_cpu_options {
 	uint64_t (*cost_ns)(
 		void);       /* the clock by which looks are paid; NULL: CPU time of the thread */
 	struct codes *codes; /* borrowed; of Python's functions; NULL: they are not wanted */
+	bool reads_python;   /* samples get the Python frames that can be read (off_cpu_python.h) */
 	/* Gets each state that has ended; NULL: it is not wanted. CONTEXT as off_cpu_new() gets. */
 	void (*span)(void *context, const struct span_event *span);
 	/* THREAD waits, from TIME_NS on or at that time, for what descriptors lead to, which may be

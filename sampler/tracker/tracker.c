@@ -139,6 +139,7 @@ int tracker_start(struct tracker *t, const struct source_facts *facts, bool off_
 		                           .names = t->kernel_names,
 		                           .estimated = facts->switches_estimated,
 		                           .codes = t->codes,
+		                           .reads_python = t->reader != NULL,
 		                           .span = give_span,
 		                           .waits_on = tracker_waits_on };
 

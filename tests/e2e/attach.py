@@ -62,6 +62,18 @@ if not pid:
 os.waitpid(pid, 0)
 time.sleep(1000)
 """
+PY_CROWD = """import os, time
+def child_work():
+    while True:
+        sum(range(1000))
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+print("ready", flush=True)
+time.sleep(0.5)
+for _ in range(2):
+    if not os.fork():
+        child_work()
+time.sleep(1000)
+"""
 PY_GENERATORS = """def made(n):
     for i in range(n):
         yield i * 2
@@ -309,6 +321,17 @@ class Attach(Case):
                 done = self.attach("-p", str(process.pid), seconds=seconds)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn(name, self.functions())
+
+    def test_where_new_children_wait_for_a_cpu(self):
+        """Two share one. What they had run until then says where, by samples with Python's frames."""
+        process = self.start(sys.executable, "-c", PY_CROWD)
+        done = self.attach("-p", str(process.pid), "--export", f"collapsed={self.path('stacks')}", seconds="1.2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("stacks"), encoding="utf-8") as file:
+            waits = [line.rsplit(" ", 1) for line in file if "[waiting: a free CPU]" in line]
+        whole = sum(int(ms) for _, ms in waits)
+        self.assertGreater(whole, 100)
+        self.assertGreater(sum(int(ms) for stack, ms in waits if "child_work" in stack) / whole, 0.8, waits)
 
     def test_a_python_that_a_shell_has_started_is_sampled_as_one(self):
         process = self.start("sh", "-c", f"{sys.executable} -c '{PY_BUSY}'; true")
