@@ -335,9 +335,11 @@ static void judge_status(const struct attempt *a, const struct profile *profile,
 		say(result, BATCH_PASSED, 0, "");
 	else if (ours && status == EXIT_FINDING)
 		say(result, BATCH_GATE, status, "a gate has found something: see the report");
-	else if (ours && status == EXIT_INCONCLUSIVE)
-		say(result, BATCH_INCONCLUSIVE, status, "the measurement cannot be trusted");
-	else if (!profile) {
+	else if (ours && status == EXIT_INCONCLUSIVE) {
+		snprintf(text, sizeof(text), "the measurement cannot be trusted: see %.100s.out",
+		         a->job->name);
+		say(result, BATCH_INCONCLUSIVE, status, text);
+	} else if (!profile) {
 		snprintf(text, sizeof(text), "could not be run: see %.100s.out", a->job->name);
 		say(result, BATCH_ERROR, status, text);
 	} else {

@@ -89,29 +89,53 @@ struct rule_limits *gate_limits(const struct view *view, struct error *err)
 	return steal(limits);
 }
 
-static bool is_wanted(const struct view *view, const struct finding *finding)
+// What --fail-on asks for by its name, or by its severity.
+static bool is_wanted(const struct view *view, const struct finding *finding, bool by_name)
 {
 	enum severity severity;
 
 	for (size_t i = 0; i < view->fail_on.count; i++) {
 		const char *name = view->fail_on.items[i];
-		if (severity_parse(name, &severity) ? finding->severity >= severity
-		                                    : rule_at(rule_find(name)) == finding->rule)
+		bool is_severity = severity_parse(name, &severity);
+		if (is_severity != by_name &&
+		    (is_severity ? finding->severity >= severity
+		                 : rule_at(rule_find(name)) == finding->rule))
 			return true;
 	}
 	return false;
 }
 
-static bool has_found(const struct view *view, const struct findings *findings)
+static bool is_doubt(const struct finding *finding)
+{
+	return finding->rule->subject == RULES_QUALITY;
+}
+
+// How to measure the program better is not in what is said of the program.
+static void say(const char *option, const struct finding *finding)
+{
+	struct error text;
+
+	error_set(&text, 0, "%s: %s: %s", option, finding->rule->id, finding->fact);
+	if (is_doubt(finding))
+		error_hint(&text, "%s", finding->advice);
+	message_error(NULL, &text);
+}
+
+// A severity asks about the program: what it finds of the measurement is DOUBTFUL.
+static bool has_found(const struct view *view, const struct findings *findings, bool *doubtful)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < findings->count; i++) {
-		if (!is_wanted(view, &findings->items[i]))
+		const struct finding *finding = &findings->items[i];
+		bool named = is_wanted(view, finding, true);
+		if (!named && !is_wanted(view, finding, false))
 			continue;
-		message_warn("--fail-on: %s: %s", findings->items[i].rule->id,
-		             findings->items[i].fact);
-		any = true;
+		say("--fail-on", finding);
+		if (named || !is_doubt(finding))
+			any = true;
+		else
+			*doubtful = true;
 	}
 	return any;
 }
@@ -122,12 +146,27 @@ static bool cannot_be_trusted(const struct findings *findings)
 
 	for (size_t i = 0; i < findings->count; i++) {
 		const struct finding *finding = &findings->items[i];
-		if (finding->rule->subject != RULES_QUALITY || finding->severity < SEVERITY_WARN)
+		if (!is_doubt(finding) || finding->severity < SEVERITY_WARN)
 			continue;
-		message_warn("--strict: %s: %s", finding->rule->id, finding->fact);
+		say("--strict", finding);
 		any = true;
 	}
 	return any;
+}
+
+// No gate holds for a run of which nothing was measured.
+static bool is_empty(const struct view *view, const struct findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		const struct finding *finding = &findings->items[i];
+		if (!is_doubt(finding) || finding->rule->severity < SEVERITY_ERROR)
+			continue;
+		if (!is_wanted(view, finding, true) && !is_wanted(view, finding, false) &&
+		    !view->strict)
+			say("--fail-on", finding);
+		return true;
+	}
+	return false;
 }
 
 // A gate that could not be looked at is not one that has held.
@@ -154,9 +193,11 @@ int gate_status(const struct profile *profile, const struct view *view,
 	cleanup(findings) struct findings *findings = cut_findings(view, profile, limits, err);
 	if (!findings)
 		return -1;
-	bool found = has_found(view, findings), blind = was_not_asked(view, findings);
-	bool doubtful = view->strict && cannot_be_trusted(findings);
-	if (doubtful || (view->strict && blind))
+	bool doubtful = false;
+	bool found = has_found(view, findings, &doubtful), blind = was_not_asked(view, findings);
+	bool untrusted = view->strict && cannot_be_trusted(findings);
+	doubtful |= is_empty(view, findings);
+	if (untrusted || (view->strict && blind))
 		return EXIT_INCONCLUSIVE;
-	return found ? EXIT_FINDING : 0;
+	return found ? EXIT_FINDING : doubtful ? EXIT_INCONCLUSIVE : 0;
 }

@@ -3,7 +3,8 @@
  * What batch jobs ask of a run: the thresholds of its findings, and with which status to exit.
  *
  *	--rule IO-WAIT=20 --rules FILE    thresholds
- *	--fail-on CPU-LOCK --fail-on warn status 90 if one of these was found
+ *	--fail-on CPU-LOCK --fail-on warn status 90 if one of these was found; 92 if a severity
+ *found nothing but doubts about the measurement, or if nothing was measured
  *	--strict                          status 92 if the measurement cannot be trusted, or if
  *	                                  what --fail-on names could not be looked for
  */

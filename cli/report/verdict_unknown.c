@@ -20,6 +20,11 @@ bool verdict_nothing_measured(const struct verdict_facts *f, struct verdict *v)
 {
 	if (f->totals->on_cpu_ns || f->totals->off_cpu_ns)
 		return false;
+	if (f->run->recorded_nothing && *f->run->recorded_nothing) {
+		verdict_say(v, "Nothing was recorded: %s.", f->run->recorded_nothing);
+		return verdict_advise(v, "%s",
+		                      f->run->recorded_remedy ? f->run->recorded_remedy : "");
+	}
 	verdict_say(v, "Nothing was measured: no sample was recorded.");
 	if (f->run->rung_remedy && *f->run->rung_remedy)
 		return verdict_advise(v, "%s", f->run->rung_remedy);

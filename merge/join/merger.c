@@ -229,6 +229,7 @@ static void add_facts(struct merger *m)
 		begin + part->wall_ns > before.wall_ns ? begin + part->wall_ns : before.wall_ns;
 	add_limits(m, &before);
 	run->recorded_from_ns = run->recorded_to_ns = run->recorded_ns = 0;
+	run->recorded_nothing = run->recorded_remedy = NULL;
 	run->start_ns = NS_PER_SEC;
 	run->start_realtime_ns = m->plan.first_ns;
 	if (m->parts && part->frequency_hz != before.frequency_hz)

@@ -85,8 +85,10 @@ struct run {
 	uint64_t recorded_from_ns, recorded_to_ns;
 	uint64_t recorded_ns;       /* of that, with pauses left out; 0 with RECORDED_RANGE: none */
 	const char *recorded_range; /* ops while which were open it was; NULL: any */
-	uint64_t recorded_gates;    /* how often the program has started or stopped it */
-	const char *memory_curves;  /* merge/table/memory_curves.h; "" or NULL: not known */
+	const char *recorded_nothing; /* why none of it was, a clause; "" or NULL: something was */
+	const char *recorded_remedy;  /* and what helps, a sentence */
+	uint64_t recorded_gates;      /* how often the program has started or stopped it */
+	const char *memory_curves;    /* merge/table/memory_curves.h; "" or NULL: not known */
 	/* A schedule of steps, the glob of their op, and the cycles that were recorded, as
 	   schedule_next_cycle() takes them; NULL: none. */
 	const char *recorded_schedule, *recorded_steps, *recorded_cycles;

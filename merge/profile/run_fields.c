@@ -80,6 +80,8 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_U64, recorded_to_ns),
 	FIELD(RUN_U64, recorded_ns),
 	FIELD(RUN_TEXT, recorded_range),
+	FIELD(RUN_TEXT, recorded_nothing),
+	FIELD(RUN_TEXT, recorded_remedy),
 	FIELD(RUN_U64, recorded_gates),
 	FIELD(RUN_TEXT, recorded_schedule),
 	FIELD(RUN_TEXT, recorded_steps),

@@ -205,9 +205,6 @@ static void note_gates(struct notes *n, const struct notes_facts *f)
 {
 	const struct recorded *recorded = f->recorded;
 
-	if (f->options->start_paused && !recorded->gates)
-		notes_add(n, "nothing was recorded: --start-paused waits for a start() that the "
-		             "program did not call");
 	if (recorded->overruled)
 		notes_add(n, "start() and stop() of the program had no effect: --range or "
 		             "--schedule with --steps says what is recorded");
@@ -271,15 +268,61 @@ static void note_trace(struct notes *n, const struct notes_facts *f)
 		          format_count(many).text);
 }
 
+__attribute__((format(printf, 3, 4))) static void
+say_nothing(struct notes_nothing *out, const char *remedy, const char *cause, ...)
+{
+	va_list args;
+
+	va_start(args, cause);
+	vsnprintf(out->cause, sizeof(out->cause), cause, args);
+	va_end(args);
+	snprintf(out->remedy, sizeof(out->remedy), "%s", remedy);
+}
+
+void notes_nothing(struct notes_nothing *out, const struct notes_facts *f)
+{
+	const struct recording_options *options = f->options;
+	const char *after = options->delay_ns ? " after --delay" : "";
+
+	*out = (struct notes_nothing){ "", "" };
+	if (f->recorded_ns || !recorded_is_partial(f->recorded))
+		return;
+	if (options->start_paused && !f->recorded->gates)
+		say_nothing(out,
+		            "Call start() of bottleneck's API where the recording is to begin, or "
+		            "leave out --start-paused.",
+		            "--start-paused waits for a start() that the program did not call");
+	else if (options->delay_ns && options->delay_ns >= f->wall_ns)
+		say_nothing(out, "Shorten --delay, or run more work.",
+		            "--delay %s is longer than the run, which took %s",
+		            format_duration(options->delay_ns).text,
+		            format_duration(f->wall_ns).text);
+	else if (options->range)
+		say_nothing(out,
+		            "The names are in the table of ops of a run without --range: "
+		            "bottleneck report --ops.",
+		            "--range %.100s matched no op%s", options->range, after);
+	else if (options->steps)
+		say_nothing(out,
+		            "Run more steps, or take a name from the table of ops of a run without "
+		            "--schedule: bottleneck report --ops.",
+		            "no step of --steps %.100s was in --schedule %.60s", options->steps,
+		            options->schedule);
+	else
+		say_nothing(out, "Record for longer.",
+		            "--delay, --duration and the stop() of the program left nothing of "
+		            "the run");
+}
+
 // Which part of the run was recorded, where that is not what was meant.
 static void note_parts(struct notes *n, const struct notes_facts *f)
 {
 	const struct recording_options *options = f->options;
 
-	if (recorded_is_partial(f->recorded) && !f->recorded_ns && !options->start_paused)
-		notes_add(n,
-		          "nothing was recorded: --delay, --duration, --range and --schedule left "
-		          "nothing of the run");
+	struct notes_nothing nothing;
+	notes_nothing(&nothing, f);
+	if (nothing.cause[0])
+		notes_add(n, "nothing was recorded: %s", nothing.cause);
 	if (options->schedule && !options->steps)
 		notes_add(n, "all of the run was recorded, not the cycles of the schedule alone: "
 		             "name the op of the steps with --steps for that");

@@ -25,7 +25,7 @@ struct notes_facts {
 	const struct recording_options *options;
 	const struct sampler_status *status;
 	const struct recorded *recorded;
-	uint64_t recorded_ns;
+	uint64_t recorded_ns, wall_ns;
 	const struct profile *profile;
 	uint32_t others_hz;          /* the rate for programs that do not sample themselves */
 	const struct traced *traced; /* NULL: the agent was not in the program */
@@ -36,3 +36,11 @@ struct notes_facts {
 };
 
 void notes_at_end(struct notes *n, const struct notes_facts *facts);
+
+/* Why nothing was recorded of a run of which a part was asked for. */
+struct notes_nothing {
+	char cause[256];  /* a clause; "": something was, or all was asked for */
+	char remedy[256]; /* a sentence */
+};
+
+void notes_nothing(struct notes_nothing *out, const struct notes_facts *facts);

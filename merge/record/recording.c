@@ -113,8 +113,9 @@ struct recording {
 	uint32_t background;    // processes of the program that were still running at its end
 	char background_name[64];
 	struct error broken; // why sampling ended early; text is "" if it did not
-	struct notes notes;  // lines for the limits of this and every later report
-	char *environment;   // see merge/record/surroundings.h; NULL: not known yet
+	struct notes_nothing nothing;
+	struct notes notes; // lines for the limits of this and every later report
+	char *environment;  // see merge/record/surroundings.h; NULL: not known yet
 };
 
 struct recording_options recording_default(void)
@@ -800,6 +801,7 @@ int recording_finish(struct recording *r, struct error *err)
 		.status = sampler_status(r->sampler),
 		.recorded = &r->recorder.recorded,
 		.recorded_ns = r->run.recorded_ns,
+		.wall_ns = r->run.wall_ns,
 		.others_hz = r->others_hz,
 		.traced = r->session ? &r->recorder.traced : NULL,
 		.background = r->background,
@@ -813,6 +815,9 @@ int recording_finish(struct recording *r, struct error *err)
 		jit_names_stop(r->jit_names, &r->notes);
 	notes_at_end(&r->notes, &facts);
 	r->run.notes = r->notes.text;
+	notes_nothing(&r->nothing, &facts);
+	r->run.recorded_nothing = r->nothing.cause[0] ? r->nothing.cause : NULL;
+	r->run.recorded_remedy = r->nothing.cause[0] ? r->nothing.remedy : NULL;
 	// The program is over: what this takes is none of its time.
 	tell_prices(r);
 	r->environment = surroundings_text(r->options.argv, r->modules, &r->run);

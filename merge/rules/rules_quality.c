@@ -17,10 +17,16 @@
 static enum measured measure_empty(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
+	const struct run *run = e->run;
+
 	(void)rule;
-	finding->value = (double)e->run->samples + (e->totals.off_cpu_ns ? 1 : 0);
-	if (e->run->rung_remedy && *e->run->rung_remedy)
-		finding_advise(finding, "%s", e->run->rung_remedy);
+	finding->value = (double)run->samples + (e->totals.off_cpu_ns ? 1 : 0);
+	if (run->recorded_nothing && *run->recorded_nothing) {
+		finding_advise(finding, "%s", run->recorded_remedy ? run->recorded_remedy : "");
+		return finding_say(finding, "nothing was recorded: %s", run->recorded_nothing);
+	}
+	if (run->rung_remedy && *run->rung_remedy)
+		finding_advise(finding, "%s", run->rung_remedy);
 	return finding_say(finding, "no sample was recorded");
 }
 

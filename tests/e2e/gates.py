@@ -115,6 +115,29 @@ class Gates(Case):
         command = ["sh", "-c", f"{target('system_calls')}; exit 7"]
         self.assertEqual(self.status(*rules, *short, "--strict", command=command)[0], 7)
 
+    def test_a_severity_that_the_measurement_alone_has(self):
+        """It says nothing of the program: neither that it failed, nor that it passed."""
+        rules = ["--rules", self.rules_off("MEAS-SHORT"), "--rule", "MEAS-SHORT=1000,1000"]
+        for options, wanted in ((["--fail-on", "warn"], 92), (["--fail-on", "warn", "--rule", FIRES], 90),
+                                (["--fail-on", "MEAS-SHORT"], 90)):
+            status, text = self.status(*rules, *options)
+            self.assertEqual(status, wanted, (options, text))
+            self.assertIn("--fail-on: MEAS-SHORT: ", text)
+            self.assertIn("hint: Run more work", text)
+
+    def test_no_gate_holds_where_nothing_was_measured(self):
+        for options, cause, remedy in (
+                (["--range", "nosuch"], "--range nosuch matched no op", "report --ops"),
+                (["--delay", "1000"], "--delay 16 min 40 s is longer than the run", "Shorten --delay")):
+            done = self.profile_run([target("system_calls")], *options, "--rule", SILENT, *GATE)
+            text = done.err.decode()
+            self.assertEqual(done.status, 92, text)
+            self.assertIn(f"--fail-on: MEAS-EMPTY: nothing was recorded: {cause}", text)
+            self.assertRegex(text, f"hint: .*{remedy}")
+            flat = " ".join(done.report.split())
+            self.assertIn(f"Nothing was recorded: {cause}", flat)
+            self.assertIn(remedy, flat)
+
     def test_no_report_is_no_excuse(self):
         done = self.profile_run([target("system_calls")], "--no-report", "--rule", FIRES, *GATE)
         self.assertEqual(done.status, 90)

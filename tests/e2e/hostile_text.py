@@ -133,7 +133,7 @@ class HostileText(Case):
             show(*options, statuses=(0, 2))
         show("--thread", "x\x1b[1m\n\u202e", statuses=(0, 1, 2))
         show("--strict", statuses=(0, 92))
-        show("--fail-on", "info", statuses=(0, 90))
+        show("--fail-on", "info", statuses=(0, 90, 92))
         for form in ("chrome", "json", "html", "speedscope", "firefox", "collapsed",
                      "callgrind", "sarif", "markdown", "digest"):
             show("--export", form, statuses=(0, 2))

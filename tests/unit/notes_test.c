@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "merge/record/notes.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/module.h"
 #include "base/rung.h"
@@ -76,6 +77,27 @@ Test(notes, each_reason_is_a_line_of_its_own)
 	             "(sleep ...): not followed any further\n"
 	             "1,200 records of ops and allocations were lost\n"
 	             "sampling ended early: the ring is damaged"));
+}
+
+Test(notes, a_part_of_the_run_that_is_empty_has_its_cause_and_remedy)
+{
+	struct notes_nothing nothing;
+
+	options.range = "nosuch";
+	recorded.range = "nosuch";
+	facts.wall_ns = 2 * NS_PER_SEC;
+	notes_nothing(&nothing, &facts);
+	cr_expect(eq(str, nothing.cause, "--range nosuch matched no op"));
+	cr_expect(ne(ptr, strstr(nothing.remedy, "bottleneck report --ops"), NULL));
+	cr_expect(eq(str, (char *)said(), "nothing was recorded: --range nosuch matched no op"));
+	options.delay_ns = 3 * NS_PER_SEC;
+	notes_nothing(&nothing, &facts);
+	cr_expect(
+		eq(str, nothing.cause, "--delay 3.00 s is longer than the run, which took 2.00 s"));
+	facts.recorded_ns = 1;
+	notes_nothing(&nothing, &facts);
+	cr_expect(eq(str, nothing.cause, ""));
+	cr_expect(eq(str, (char *)said(), ""));
 }
 
 Test(notes, processes_without_the_agent_are_told_with_the_reason)
