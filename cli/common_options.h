@@ -28,6 +28,13 @@
 	}
 
 /* Of those that make them. */
+#define COMMON_FREQUENCY(at)                                                                       \
+	{                                                                                          \
+		.letter = 'F', .name = "frequency", .argument = "HZ", .kind = OPTION_NUMBER,       \
+		.offset = (at), .min = 1, .max = 50000,                                            \
+		.help = "samples per second of CPU time of each thread (999)"                      \
+	}
+
 #define COMMON_TIMELINE_LIMIT(at)                                                                  \
 	{                                                                                          \
 		.name = "timeline-limit", .argument = "N", .kind = OPTION_NUMBER, .offset = (at),  \

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/common_options.h"
 #include "cli/message.h"
 #include "cli/option.h"
 #include "cli/report/display.h"
@@ -42,6 +43,7 @@
 struct top_options {
 	const char *pids;
 	uint64_t interval_ns;
+	uint32_t frequency_hz; // 0: the default
 	struct display display;
 };
 
@@ -75,13 +77,14 @@ static void stop(int number)
 static int begin_window(struct top *t, struct error *err)
 {
 	struct window *w = &t->windows[t->next % WINDOWS];
-	char seconds[32], width[16];
+	char seconds[32], width[16], hertz[16];
 	int fds[2];
 
 	if (w->pid) // it is still at its report: the next one begins when it is done
 		return 0;
 	snprintf(seconds, sizeof(seconds), "%.3f", (double)t->options->interval_ns / 1e9);
 	snprintf(width, sizeof(width), "%d", t->terminal.width);
+	snprintf(hertz, sizeof(hertz), "%u", t->options->frequency_hz);
 	char *const argv[] = { (char *)"bottleneck",
 		               (char *)"-v",
 		               (char *)"-p",
@@ -92,6 +95,8 @@ static int begin_window(struct top *t, struct error *err)
 		               width,
 		               (char *)"--color",
 		               (char *)(t->terminal.color ? "always" : "never"),
+		               t->options->frequency_hz ? (char *)"-F" : NULL,
+		               hertz,
 		               NULL };
 	if (pipe2(fds, O_CLOEXEC) < 0)
 		return error_set(err, errno, "could not start a recording");
@@ -308,6 +313,7 @@ static const struct option_spec specs[] = {
 	  .kind = OPTION_SECONDS,
 	  .offset = AT(interval_ns),
 	  .help = "how long to record for each screen (3)" },
+	COMMON_FREQUENCY(AT(frequency_hz)),
 };
 
 static int run(int argc, char **argv)

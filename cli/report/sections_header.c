@@ -14,16 +14,42 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#define PIDS_SHOWN 4 // of those that were attached to
+
 struct header {
 	const char *command, *facts;
 };
+
+// "attached to PIDs 4711, 4712, 4713 and 2 more", as -p named them.
+static void describe_attached(const struct run *run, char *buffer, size_t size)
+{
+	const char *at = run->attached_pids;
+	size_t used, shown = 0, more = 0;
+
+	if (!at || !strchr(at, ',')) {
+		snprintf(buffer, size, "attached to PID %u", run->attached_pid);
+		return;
+	}
+	used = (size_t)snprintf(buffer, size, "attached to PIDs");
+	for (; *at; at += strspn(at, ",")) {
+		size_t length = strcspn(at, ",");
+		if (shown < PIDS_SHOWN && used < size)
+			used += (size_t)snprintf(buffer + used, size - used, "%s %.*s",
+			                         shown++ ? "," : "", (int)length, at);
+		else
+			more++;
+		at += length;
+	}
+	if (more && used < size)
+		snprintf(buffer + used, size - used, " and %zu more", more);
+}
 
 static void describe_exit(const struct run *run, char *buffer, size_t size)
 {
 	int status = run->exit_status;
 
 	if (run->attached_pid && run->complete)
-		snprintf(buffer, size, "attached to PID %u", run->attached_pid);
+		describe_attached(run, buffer, size);
 	else if (status == -1)
 		snprintf(buffer, size, "%s", run->complete ? "exit unknown" : "unfinished");
 	else if (WIFSIGNALED(status) && sigabbrev_np(WTERMSIG(status)))
@@ -61,7 +87,7 @@ static void describe_cpus(const struct run *run, char *buffer, size_t size)
 static const char *say_facts(struct report *r)
 {
 	const struct run *run = profile_run(r->profile);
-	char status[64], rank[128], cpus[64];
+	char status[128], rank[128], cpus[64];
 	struct totals totals;
 
 	query_totals(r->profile, &totals);

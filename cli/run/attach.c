@@ -41,6 +41,8 @@ static int add(struct attach *a, pid_t pid, struct error *err)
 		return error_set(err, 0, "-p %d: that is a thread. Name its process", (int)pid);
 	if (fd < 0)
 		return error_set(err, errno, "-p %d", (int)pid);
+	size_t used = strlen(a->list);
+	snprintf(a->list + used, sizeof(a->list) - used, "%s%d", used ? "," : "", (int)pid);
 	a->pids[a->count] = pid;
 	a->pidfds[a->count++] = fd;
 	return 0;
@@ -148,6 +150,7 @@ int attach_facts(struct attach *a, struct facts *facts, struct run *run)
 	if (sched_getaffinity(a->pids[0], sizeof(cpus), &cpus) == 0)
 		run->cpus = (uint32_t)CPU_COUNT(&cpus);
 	run->attached_pid = (uint32_t)a->pids[0];
+	run->attached_pids = a->list;
 	run->has_rank = false; // ours, if any
 	return 0;
 }

@@ -26,9 +26,10 @@ struct attach {
 	pid_t pids[ATTACH_MAX];
 	int pidfds[ATTACH_MAX]; /* readable when it has ended; -1: that is known */
 	size_t count;
-	char *command; /* of the first, its words each ended by NUL */
-	char **argv;   /* these words; ends with NULL */
-	int signals;   /* readable when the user has had enough; -1: not open */
+	char list[ATTACH_MAX * 12]; /* "4711,4712" */
+	char *command;              /* of the first, its words each ended by NUL */
+	char **argv;                /* these words; ends with NULL */
+	int signals;                /* readable when the user has had enough; -1: not open */
 	sigset_t handled, old_mask;
 };
 

@@ -92,11 +92,12 @@ struct run {
 	/* A schedule of steps, the glob of their op, and the cycles that were recorded, as
 	   schedule_next_cycle() takes them; NULL: none. */
 	const char *recorded_schedule, *recorded_steps, *recorded_cycles;
-	const char *cpu_clock;   /* its readings, merge/table/clocks.h; "" or NULL: not known */
-	const char *environment; /* merge/table/environment.h; "" or NULL: not known */
-	const char *notes;       /* more lines for the limits, separated by newlines */
-	uint32_t attached_pid;   /* that ran already, and may go on; 0: it was started for this */
-	bool complete;           /* false: a checkpoint of a run that was still going on */
+	const char *cpu_clock;     /* its readings, merge/table/clocks.h; "" or NULL: not known */
+	const char *environment;   /* merge/table/environment.h; "" or NULL: not known */
+	const char *notes;         /* more lines for the limits, separated by newlines */
+	uint32_t attached_pid;     /* that ran already, and may go on; 0: it was started for this */
+	const char *attached_pids; /* all that -p named, that one first: "4711,4712"; NULL: none */
+	bool complete;             /* false: a checkpoint of a run that was still going on */
 };
 
 /* CPUs that the command may use: by its affinity, and by the quota of its control groups. */

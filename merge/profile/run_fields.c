@@ -91,6 +91,7 @@ const struct run_field run_fields[] = {
 	FIELD(RUN_TEXT, environment),
 	FIELD(RUN_TEXT, notes),
 	FIELD(RUN_U32, attached_pid),
+	FIELD(RUN_TEXT, attached_pids),
 	FIELD(RUN_BOOL, complete),
 };
 

@@ -432,6 +432,23 @@ class Attach(Case):
             self.assertEqual(done.returncode, 125)
             self.assert_clean_message(done)
 
+    def test_top_names_all_processes_and_takes_the_rate_that_it_advises(self):
+        processes = [self.start("sh", "-c", "echo ready; exec sleep 100") for _ in range(2)]
+        pids = [str(process.pid) for process in processes]
+        line = [BOTTLENECK, "top", "-F", "4999", "--interval", "0.3", "-p", ",".join(pids)]
+        top = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment(),
+                               cwd=self.work)
+        self.addCleanup(top.wait)
+        text = ""
+        while "4999 Hz" not in text or "PIDs" not in text:
+            line = top.stdout.readline().decode()
+            self.assertTrue(line, text + top.stderr.read().decode() if top.poll() is not None else text)
+            text += line
+        self.assertIn(f"attached to PIDs {pids[0]}, {pids[1]}", text)
+        top.send_signal(signal.SIGINT)
+        top.communicate(timeout=TIMEOUT)
+        self.assertEqual(top.returncode, 0)
+
     def test_top_on_a_terminal_ends_with_q(self):
         process = self.start(sys.executable, "-c", PY_BUSY)
         terminal = Terminal(self)

@@ -68,6 +68,26 @@ Test(sections_header, an_unfinished_run_differs_from_one_with_an_unknown_exit)
 	          NULL);
 }
 
+Test(sections_header, all_processes_that_were_attached_to_are_named)
+{
+	static const struct {
+		const char *pids, *words;
+	} table[] = {
+		{ NULL, "attached to PID 12 " },
+		{ "12", "attached to PID 12 " },
+		{ "12,7", "attached to PIDs 12, 7 " },
+		{ "12,7,8,9,10,11", "attached to PIDs 12, 7, 8, 9 and 2 more " },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct profile *p = profile();
+		p->run.attached_pid = 12;
+		p->run.attached_pids = table[i].pids;
+		const char *text = made_text(made_section(p, READER_TEXT, section_header));
+		cr_expect(strstr(text, table[i].words) != NULL, "row %zu: %s", i, text);
+	}
+}
+
 Test(sections_header, which_part_was_recorded_and_which_is_shown)
 {
 	struct profile *p = profile();
