@@ -31,8 +31,10 @@ struct elf_module {
 	char alt_why[256]; // why ALT is missing, if it should be there
 	bool is_opened;    // all of it: MINIMAL and what comes of DWARF, too
 	bool has_go_table;
-	bool is_fetched; // DEBUG is a server's
-	bool has_lines;  // some address that was asked for had one
+	bool go_funcs_known;   /* was looked for */
+	struct bytes go_funcs; /* see go_table_find() */
+	bool is_fetched;       // DEBUG is a server's
+	bool has_lines;        // some address that was asked for had one
 	struct debug_status status;
 };
 
@@ -229,6 +231,98 @@ static uint64_t go_text(const struct elf_module *m)
 	const struct elf_section *text = elf_file_find(m->elf, ".text");
 
 	return text && !elf_file_find(m->elf, ".init") ? text->address : 0;
+}
+
+// The section that holds ADDRESS, from there on.
+static struct bytes memory_at(const struct elf_module *m, uint64_t address)
+{
+	for (size_t i = 0; i < elf_file_section_count(m->elf); i++) {
+		const struct elf_section *s = elf_file_section(m->elf, i);
+		if (s->flags & SHF_ALLOC && s->type == SHT_PROGBITS && address >= s->address &&
+		    address - s->address < s->size)
+			return bytes_slice(elf_file_contents(m->elf, s), address - s->address,
+			                   s->size);
+	}
+	return (struct bytes){ 0 };
+}
+
+static bool take_go_funcs(struct elf_module *m, uint64_t address)
+{
+	struct bytes funcs = memory_at(m, address);
+
+	if (!funcs.size || !go_table_has(go_table_of(m), go_text(m), funcs))
+		return false;
+	m->go_funcs = funcs;
+	return true;
+}
+
+// Go's runtime has the addresses of all its tables in runtime.moduledata, which begins with that of
+// .gopclntab. Where the other one stands in there depends on the version.
+#define MODULE_FUNCS_FROM 256
+#define MODULE_FUNCS_TO   512
+
+static bool look_at_go_module(struct elf_module *m, struct bytes module)
+{
+	struct cursor c = cursor_at(module, MODULE_FUNCS_FROM);
+
+	for (uint64_t at = MODULE_FUNCS_FROM; at < MODULE_FUNCS_TO && !c.bad; at += 8)
+		if (take_go_funcs(m, cursor_u64(&c)))
+			return true;
+	return false;
+}
+
+static bool find_go_module(struct elf_module *m, uint64_t table)
+{
+	for (size_t i = 0; i < elf_file_section_count(m->elf); i++) {
+		const struct elf_section *s = elf_file_section(m->elf, i);
+		if (!(s->flags & SHF_ALLOC) || !(s->flags & SHF_WRITE) || s->type != SHT_PROGBITS)
+			continue;
+		struct bytes bytes = elf_file_contents(m->elf, s);
+		for (uint64_t at = 0; at + 8 <= bytes.size; at += 8) {
+			struct cursor c = cursor_at(bytes, at);
+			if (cursor_u64(&c) == table &&
+			    look_at_go_module(m, bytes_slice(bytes, at, bytes.size)))
+				return true;
+		}
+	}
+	return false;
+}
+
+// In a position-independent program the dynamic linker puts the addresses there.
+static bool find_relocated_go_module(struct elf_module *m, uint64_t table)
+{
+	struct bytes relocations = elf_file_named_contents(m->elf, ".rela.dyn");
+	if (!relocations.size)
+		relocations = elf_file_named_contents(m->elf, ".rela");
+	uint64_t module = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		struct cursor c = cursor_at(relocations, 0);
+		while (!c.bad && cursor_left(&c) >= sizeof(Elf64_Rela)) {
+			uint64_t offset = cursor_u64(&c);
+			bool relative = ELF64_R_TYPE(cursor_u64(&c)) == R_X86_64_RELATIVE;
+			uint64_t address = cursor_u64(&c);
+			if (relative && !pass && address == table)
+				module = offset;
+			if (relative && pass && offset >= module + MODULE_FUNCS_FROM &&
+			    offset < module + MODULE_FUNCS_TO && take_go_funcs(m, address))
+				return true;
+		}
+		if (!module)
+			return false;
+	}
+	return false;
+}
+
+static void find_go_funcs(struct elf_module *m)
+{
+	const struct elf_section *table = elf_file_find(m->elf, ".gopclntab");
+
+	m->go_funcs_known = true;
+	if (!table)
+		table = elf_file_find(m->elf, ".data.rel.ro.gopclntab");
+	if (table && elf_file_is_64(m->elf) && !find_go_module(m, table->address))
+		find_relocated_go_module(m, table->address);
 }
 
 static void set_status(struct elf_module *m)
@@ -563,29 +657,36 @@ static const char *keep(struct elf_module *m, const char *text)
 	return text ? strings_get(m->context->paths, strings_add(m->context->paths, text)) : NULL;
 }
 
+static bool add_go_frame(struct elf_module *m, const struct go_place *place, size_t address,
+                         struct frames *frames)
+{
+	struct frame_found frame = {
+		.function =
+			demangler_name(m->context->names, place->function, strlen(place->function)),
+		.file = keep(m, place->file),
+		.line = place->line,
+		.declared = keep(m, place->declared),
+	};
+
+	return frame.function && (!place->file || frame.file) &&
+	       (!place->declared || frame.declared) && frames_add(frames, address, frame);
+}
+
 // Where there is no DWARF, Go's runtime has names and lines in a table of its own.
 static int add_go(struct elf_module *m, const uint64_t *addresses, size_t count,
                   struct frames *frames)
 {
-	cleanup_free struct go_place *places = calloc(count + 1, sizeof(*places));
+	struct go_place places[GO_INLINED_MAX];
 
-	if (!places)
-		return -1;
-	go_table_find(go_table_of(m), go_text(m), addresses, count, places);
+	if (!m->go_funcs_known)
+		find_go_funcs(m);
 	for (size_t i = 0; i < count; i++) {
-		const struct go_place *place = &places[i];
-		if (!place->function || frames->counts[i])
-			continue;
-		struct frame_found frame = {
-			.function = demangler_name(m->context->names, place->function,
-			                           strlen(place->function)),
-			.file = keep(m, place->file),
-			.line = place->line,
-			.declared = keep(m, place->declared),
-		};
-		if (!frame.function || (place->file && !frame.file) ||
-		    (place->declared && !frame.declared) || !frames_add(frames, i, frame))
-			return -1;
+		size_t calls = frames->counts[i] ? 0
+		                                 : go_table_find(go_table_of(m), go_text(m),
+		                                                 m->go_funcs, addresses[i], places);
+		for (size_t k = 0; k < calls; k++)
+			if (!add_go_frame(m, &places[k], i, frames))
+				return -1;
 	}
 	return 0;
 }

@@ -242,8 +242,7 @@ class Goroutines(Case):
         return ({row["function"]: row for row in rows if row["kind"] == "goroutine"},
                 [row for row in rows if row["kind"] == "wait"])
 
-    def check_waits(self, profile, main_reason, main_line, stripped=False):
-        """Of stripped programs, what is inlined is in the function that it stands in, without a line of its own."""
+    def check_waits(self, profile, main_reason, main_line):
         kinds, waits = self.rows(profile)
         whole = sum(row["total_ns"] for row in kinds.values())
         truth = (("main.receiver", 20, "chan receive", "main.receiver", "receive"),
@@ -261,8 +260,6 @@ class Goroutines(Case):
             self.assertAlmostEqual(row["total_ns"] / whole, count / 37, delta=WITHIN, msg=name)
             self.assertEqual(row["running_ns"] + row["runnable_ns"] + row["waiting_ns"], row["total_ns"])
             line = line_of(PROGRAM, mark)
-            if stripped and name == "main.locker":
-                line = None  # Lock() is inlined
             here = [wait for wait in waits if (wait["reason"], wait["at_function"], wait["at_line"]) ==
                     (reason, function, line) and wait["at_file"].endswith("/app.go")]
             self.assertEqual(len(here), 1, (name, reason, waits))
@@ -367,7 +364,7 @@ class Goroutines(Case):
         program = re.sub(r"\n(?=func (receiver|holder|locker|sleeper)\()", "//go:noinline\n", PROGRAM)
         for mode in "exe", "pie":
             self.build(program, "-ldflags=-s -w", f"-buildmode={mode}")
-            self.check_waits(self.profile_run(["./app"]).profile, "sleep", "main", stripped=True)
+            self.check_waits(self.profile_run(["./app"]).profile, "sleep", "main")
 
     def test_stripped_programs_of_other_versions_are_named_in_the_limits(self):
         self.build(PROGRAM, "-ldflags=-s -w")

@@ -45,8 +45,12 @@ type Cart struct{ items int }
 
 //go:noinline
 func (c *Cart) Total() int {
+	return c.sum(1000000) + 1
+}
+
+func (c *Cart) sum(n int) int {
 	s := 0
-	for i := 0; i < 1000000; i++ {
+	for i := 0; i < n; i++ {
 		s += i % 7 * c.items
 	}
 	return s
@@ -179,11 +183,15 @@ class Names(Case):
         need("go")
         self.write("cart.go", GO)
         cache = self.environment(GOCACHE=self.path("cache"), GOFLAGS="", GO111MODULE="off")
-        subprocess.run(["go", "build", "-ldflags", "-s -w", "-o", "cart", "cart.go"], cwd=self.work,
-                       env=cache, check=True)
-        done = self.profile_run(["./cart"])
-        self.assertRegex(done.report, r"main\.\(\*Cart\)\.Total\s+cart\.go:\d+")
-        self.assertNotIn("no names for", done.report)
+        total, inlined = (number for number, line in enumerate(GO.splitlines(), 1) if "func (c *Cart)" in line)
+        for mode in ("exe", "pie"):
+            subprocess.run(["go", "build", "-buildmode", mode, "-ldflags", "-s -w", "-o", "cart", "cart.go"],
+                           cwd=self.work, env=cache, check=True)
+            done = self.profile_run(["./cart"])
+            self.assertNotIn("no names for", done.report)
+            tree = self.verb("report", "--call-tree", done.profile).stdout.decode()
+            self.assertRegex(tree, rf"main\.\(\*Cart\)\.Total +cart\.go:{total + 1}\n"
+                                   rf".* main\.\(\*Cart\)\.sum +cart\.go:({inlined + 2}|{inlined + 3})")
 
 
 if __name__ == "__main__":
