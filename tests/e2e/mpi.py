@@ -82,12 +82,12 @@ class Mpi(Case):
     def environment(self, **extra):
         return super().environment(**MPIRUN, **extra)
 
-    def build(self, source, compiler="mpicc", name="app.c"):
+    def build(self, source, compiler="mpicc", name="app.c", flags=()):
         need(compiler, "mpirun")
         with open(self.path(name), "w", encoding="utf-8") as file:
             file.write(source)
         program = self.path("app")
-        done = self.bare([compiler, "-g", "-O1", "-o", program, self.path(name)])
+        done = self.bare([compiler, "-g", "-O1", *flags, "-o", program, self.path(name)])
         self.assertEqual(done.returncode, 0, done.stderr)
         return program
 
@@ -133,30 +133,7 @@ class Ops(Mpi):
 
 
 # The last rank computes sixteen times as long as the others.
-LATE = r"""
-#include <mpi.h>
-static double relax(int cells)
-{
-    double sum = 0;
-    for (int i = 1; i <= cells; i++)
-        sum += 1.0 / ((double)i * i);
-    return sum;
-}
-int main(int argc, char **argv)
-{
-    int rank, size;
-    double sum = 0, all;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int step = 0; step < 20; step++) {
-        sum += relax(rank == size - 1 ? 8000000 : 500000);
-        MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    }
-    MPI_Finalize();
-    return !(all > 0);
-}
-"""
+LATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench", "priced", "ranks.c")
 
 
 class OneProfile(Mpi):
@@ -181,10 +158,10 @@ class OneProfile(Mpi):
         for rank in range(3):
             self.assertIn(f"straggler [rank {rank}]", titles)
 
-
     def test_the_late_rank_is_named_where_ranks_wait_for_cpus(self):
         """Who waits for a CPU seems to be waited for as well; who waits in MPI least is late."""
-        program = self.build(LATE)
+        with open(LATE, encoding="utf-8") as file:
+            program = self.build(file.read(), flags=("-DSTEPS=20", "-DCELLS=500000"))
         busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
                 for _ in range(os.cpu_count() or 2)]
         try:

@@ -4,6 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifndef STEPS
+#define STEPS 30
+#define CELLS 1000000
+#endif
+
 static double relax(int cells)
 {
 	double sum = 0;
@@ -19,8 +24,8 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	int cells = rank == size - 1 && !getenv("CUT") ? 16000000 : 1000000;
-	for (int step = 0; step < 30; step++) {
+	int cells = rank == size - 1 && !getenv("CUT") ? 16 * CELLS : CELLS;
+	for (int step = 0; step < STEPS; step++) {
 		sum += relax(cells);
 		MPI_Allreduce(&sum, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	}
