@@ -52,9 +52,10 @@ set(CPACK_RPM_PACKAGE_GROUP Development/Debuggers)
 # The libraries within are nobody else's, and what they need is there or glibc's.
 set(CPACK_RPM_PACKAGE_AUTOREQPROV OFF)
 set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= 2.34")
-# rpm would strip what it packs, and make a second package of what it has taken.
+# rpm would strip what it packs, and make a second package of what it has taken. It names a packager
+# by this macro alone.
 set(CPACK_RPM_SPEC_MORE_DEFINE
-  "%define debug_package %{nil}\n%define __os_install_post %{nil}\n%define _build_id_links none")
+  "%define packager ${CPACK_PACKAGE_CONTACT}\n%define debug_package %{nil}\n%define __os_install_post %{nil}\n%define _build_id_links none")
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
   /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/fish
   /usr/share/fish/vendor_completions.d /usr/share/zsh /usr/share/zsh/site-functions
