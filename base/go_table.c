@@ -169,9 +169,9 @@ static bool read_function(const struct table *t, uint64_t index, struct function
 	uint32_t steps = fields[6], data = cursor_u8(&c);
 	if (steps <= STEPS_OF_CALLS || data <= DATA_OF_CALLS)
 		return true;
-	cursor_skip(&c, 4 * STEPS_OF_CALLS);
+	cursor_skip(&c, UINT64_C(4) * STEPS_OF_CALLS);
 	f->calls = cursor_u32(&c);
-	cursor_skip(&c, 4 * ((uint64_t)steps - STEPS_OF_CALLS - 1) + 4 * DATA_OF_CALLS);
+	cursor_skip(&c, UINT64_C(4) * (steps - STEPS_OF_CALLS - 1 + DATA_OF_CALLS));
 	f->tree = cursor_u32(&c);
 	if (c.bad)
 		f->tree = NO_TREE;
