@@ -673,8 +673,8 @@ static bool is_killed(const struct wall *w, struct history *h, const struct raw 
 	       deque_last(&h->raw, struct raw)->to_ns == h->ended_ns && !has_run(w, h);
 }
 
-// Why RAW cannot be resolved yet, as far as that is certain. What TIMES tells of all of RAW, and
-// was not to be taken up again, stays as it is: the first of its shares that is not known is in the
+// Why RAW cannot be resolved yet, as far as that is certain. Where TIMES covers all of RAW and is
+// not taken up again, its shares stay as they are: the first of them that is not known is in the
 // way.
 static void note_obstacle(struct obstacle *o, const struct raw *raw, const struct edge_times *times,
                           const struct history *v, uint64_t until_ns)
