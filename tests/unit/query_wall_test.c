@@ -135,6 +135,21 @@ Test(query_wall, in_a_run_of_one_thread_all_orders_are_the_same)
 	cr_expect(not(account.ranks));
 }
 
+// The main thread has waited for a mutex of thread OWNER; 0: nobody knows whose.
+static void report_wait(uint64_t from_ms, uint64_t to_ms, uint32_t owner)
+{
+	const struct wait_share by = { to_ms * MS, owner, HELD_BY_OWNER };
+	const struct wait_event wait = { .thread = 1,
+		                         .begin_ns = from_ms * MS,
+		                         .end_ns = to_ms * MS,
+		                         .address = 0x1000,
+		                         .kind = HELD_MUTEX,
+		                         .count = 1,
+		                         .parts = &by };
+
+	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+}
+
 // The main thread waits for the same mutex twice, for 400 and for 200 ms. In truth the same thread
 // holds it both times, but of the second that is not known; or of the first it was inferred.
 static void wait_twice(bool known, bool inferred)
@@ -154,22 +169,13 @@ static void wait_twice(bool known, bool inferred)
 	}
 	for (size_t i = 0; i < 2; i++) {
 		bool is_known = i == 0 || known;
-		const struct wait_share by = { to_ms[i] * MS, is_known ? 2 : 0, HELD_BY_OWNER };
-		const struct wait_event wait = { .thread = 1,
-			                         .begin_ns = from_ms[i] * MS,
-			                         .end_ns = to_ms[i] * MS,
-			                         .address = 0x1000,
-			                         .kind = HELD_MUTEX,
-			                         .count = 1,
-			                         .parts = &by };
 		add_span(&f, 1, i ? to_ms[0] : 1000, from_ms[i], THREAD_RUNS, THREAD_BLOCKED);
 		f.now_ns = from_ms[i] * MS;
 		add(&f, 1, METRIC_OFF_LOCK, to_ms[i] - from_ms[i],
 		    "main a.c:3 > save a.c:31 > pthread_mutex_lock@libc");
 		add_span(&f, 1, from_ms[i], to_ms[i], THREAD_BLOCKED, THREAD_RUNS);
 		if (!inferred)
-			profile_take(f.profile,
-			             &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+			report_wait(from_ms[i], to_ms[i], is_known ? 2 : 0);
 	}
 	profile_end_wall(f.profile, 2000 * MS);
 	name_all(&f);
@@ -221,22 +227,13 @@ static size_t rows_of_waits(uint64_t ms, uint64_t *count)
 		f.now_ns = at_ms * MS;
 		add(&f, 2, METRIC_ON_CPU, 10, "run a.c:20 > hold a.c:18");
 		for (size_t i = 0; i < 2; i++) {
-			const struct wait_share by = { to_ms[i] * MS, 2, HELD_BY_OWNER };
-			const struct wait_event wait = { .thread = 1,
-				                         .begin_ns = from_ms[i] * MS,
-				                         .end_ns = to_ms[i] * MS,
-				                         .address = 0x1000,
-				                         .kind = HELD_MUTEX,
-				                         .count = 1,
-				                         .parts = &by };
 			if (at_ms != from_ms[i])
 				continue;
 			add_span(&f, 1, i ? to_ms[0] : 1000, from_ms[i], THREAD_RUNS,
 			         THREAD_BLOCKED);
 			add(&f, 1, METRIC_OFF_LOCK, to_ms[i] - from_ms[i], places[i]);
 			add_span(&f, 1, from_ms[i], to_ms[i], THREAD_BLOCKED, THREAD_RUNS);
-			profile_take(f.profile,
-			             &(struct sampled){ .kind = SAMPLED_WAIT, .wait = &wait });
+			report_wait(from_ms[i], to_ms[i], 2);
 		}
 	}
 	profile_end_wall(f.profile, 31000 * MS);
