@@ -168,8 +168,25 @@ static uint64_t overlap(uint64_t from_a, uint64_t to_a, uint64_t from_b, uint64_
 	return to > from ? to - from : 0;
 }
 
-// V was blocked itself for a part of its time that no stack of a wait covers: it is taken to have
-// waited where it does mostly.
+// NS that V waited for METRIC without a stack go to where it waits for that at other times. What is
+// not known to be a wait for anything may be any of its waits.
+static void add_loose_place(struct wall *w, struct edge_slot *slot, const struct history *v,
+                            enum metric metric, double ns)
+{
+	double shares[LOOSE_MAX] = { 0 }, all = 0;
+
+	for (size_t i = 0; i < LOOSE_MAX; i++) {
+		const struct loose *l = &v->loose[i];
+		if (l->state == THREAD_BLOCKED &&
+		    (l->metric == metric || metric == METRIC_OFF_OTHER))
+			all += shares[i] = l->ns;
+	}
+	for (size_t i = 0; i < LOOSE_MAX; i++)
+		if (shares[i] > 0)
+			add_edge_place(w, slot, v->loose[i].node, ns * shares[i] / all);
+}
+
+// V was blocked itself for a part of its time that no stack of a wait covers.
 static void add_loose_places(struct wall *w, struct edge_slot *slot, const struct history *v,
                              uint64_t from_ns, uint64_t to_ns,
                              const uint64_t covered_ns[METRIC_COUNT])
@@ -185,16 +202,10 @@ static void add_loose_places(struct wall *w, struct edge_slot *slot, const struc
 		if (p->own && p->state == THREAD_BLOCKED)
 			blocked_ns[p->cause] += overlap(p->from_ns, p->to_ns, from_ns, to_ns);
 	}
-	for (int m = 0; m < METRIC_COUNT; m++) {
-		const struct loose *most = NULL;
-		for (size_t k = 0; blocked_ns[m] > covered_ns[m] && k < LOOSE_MAX; k++)
-			if (v->loose[k].state == THREAD_BLOCKED && v->loose[k].metric == m &&
-			    (!most || v->loose[k].ns > most->ns))
-				most = &v->loose[k];
-		if (most)
-			add_edge_place(w, slot, most->node,
-			               (double)(blocked_ns[m] - covered_ns[m]));
-	}
+	for (int m = 0; m < METRIC_COUNT; m++)
+		if (blocked_ns[m] > covered_ns[m])
+			add_loose_place(w, slot, v, (enum metric)m,
+			                (double)(blocked_ns[m] - covered_ns[m]));
 }
 
 static void tell_wait(const struct wall *w, const struct edge_slot *slot, uint64_t from_ns,

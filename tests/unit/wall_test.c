@@ -808,6 +808,48 @@ Test(wall, waits_that_nobody_looked_at_are_for_whom_the_others_there_are)
 	wall_free(wall);
 }
 
+// Thread 1 waits for thread 2, which sleeps. Nobody looks then; a stack that stands for many of the
+// sleeps came before, and one of a wait that is not known to be one.
+Test(wall, a_holder_that_nobody_looked_at_is_where_it_waits_at_other_times)
+{
+	size_t edges;
+
+	two_run();
+	wall_stack(wall, &(struct wall_stack){ .thread = 2,
+	                                       .node = 7,
+	                                       .metric = METRIC_OFF_SLEEP,
+	                                       .time_ns = now,
+	                                       .duration_ns = 6 * MS,
+	                                       .weight_ns = 60 * MS });
+	wall_stack(wall, &(struct wall_stack){ .thread = 2,
+	                                       .node = 9,
+	                                       .metric = METRIC_OFF_OTHER,
+	                                       .time_ns = now,
+	                                       .duration_ns = MS,
+	                                       .weight_ns = 4 * MS });
+	for (int round = 0; round < 10; round++) {
+		uint64_t begin = now;
+		change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+		change(2, now, THREAD_RUNS, THREAD_BLOCKED);
+		now += 6 * MS;
+		wall_span(wall, &(struct span_event){ .thread = 2,
+		                                      .from_ns = begin,
+		                                      .to_ns = now,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = METRIC_OFF_OTHER });
+		change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+		tell_wait_for_2(begin, now);
+		now += MS;
+		change(1, now - MS, THREAD_RUNS, THREAD_RUNS);
+	}
+	wall_finish(wall, now);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	cr_assert(eq(sz, edges, 1));
+	cr_expect(eq(u32, e->holder_node, 7));
+	wall_free(wall);
+}
+
 // A child reports its first wait when that is over, which it spent in several parts.
 Test(wall, the_first_wait_of_a_process_is_reported_late)
 {
