@@ -101,7 +101,7 @@ Test(symbols, cut_files_are_read_no_further)
 {
 	// Each length of the head and of the tables at the end.
 	for (size_t size = 0; size < bytes; size += size < 8192 ? 1 : 997) {
-		void *copy = malloc(size ? size : 1);
+		void *copy = calloc(1, size ? size : 1);
 		memcpy(copy, file, size);
 		use(copy, size);
 		free(copy);
