@@ -15,7 +15,6 @@
 #define NUMBERS_MAX (1u << 16) // of chains, of modules
 #define LINES       2048       // that are remembered
 #define ANCHORED    0x030b     // the first version that leaves them on the stack
-#define PLAIN_CALL  3          // functions of the interpreter at most, before that
 #define MAKES_CODE  0x030c     // the first version that may run code that it has made itself
 #define ENTRY_CALLS 2          // functions of the interpreter at most, from its loop to such code
 
@@ -328,14 +327,28 @@ static void put_called(struct weave *w, size_t end, bool call)
 	}
 }
 
+// By how many functions of the interpreter most calls have gone so far.
+static size_t usual_call(const struct python *p)
+{
+	size_t most = PYTHON_PLAIN_CALL;
+
+	for (size_t i = PYTHON_PLAIN_CALL; i > 0; i--)
+		most = p->calls[i] > p->calls[most] ? i : most;
+	return most;
+}
+
 // Up to 3.10 each call of a Python function by another goes by some functions of the interpreter.
+// Where there are more of them than usual, one may be a C function that was called.
 static bool is_plain_call(const struct weave *w, size_t end)
 {
 	size_t count = 0;
 
 	for (size_t i = w->at; i < end; i++)
 		count += is_interpreter(w, i);
-	return w->python->version < ANCHORED && count <= PLAIN_CALL;
+	if (w->python->version >= ANCHORED || count > PYTHON_PLAIN_CALL)
+		return false;
+	w->python->calls[count]++;
+	return count <= usual_call(w->python);
 }
 
 static bool is_eval(const struct weave *w, size_t at)

@@ -56,6 +56,10 @@ struct python_numbers {
 };
 
 /* Zeroed when there is no interpreter. */
+/* Up to 3.10 a function of Python calls another one by so many functions of the interpreter at
+   most: by how many depends on what its compiler has put into others. */
+#define PYTHON_PLAIN_CALL 3
+
 struct python {
 	bool counts;  /* its calls are counted */
 	bool samples; /* its agent samples the process, and nobody else */
@@ -66,6 +70,8 @@ struct python {
 	struct python_objects told, read;      /* by the agent; from outside */
 	struct python_numbers chains, modules; /* [number]: calls, modules of the registry */
 	struct python_line_memory *lines;
+	/* How often so many functions of the interpreter stood between two of Python's. */
+	uint64_t calls[PYTHON_PLAIN_CALL + 1];
 	uint64_t gil_ns;              /* when it was last looked who holds the GIL */
 	struct python_remote *remote; /* python_remote.h; owned; NULL: not looked at yet */
 };

@@ -161,6 +161,19 @@ Test(python, up_to_3_10_what_may_be_a_c_function_between_is_kept)
 	EXPECT("middle:20 i7 i7 i7 i7 outer:10 ");
 }
 
+// Compilers that put functions into others leave one for a call, and three for that of a generator
+// by a C function.
+Test(python, up_to_3_10_what_is_more_than_most_calls_have_is_kept)
+{
+	for (int i = 0; i < 2; i++) {
+		call_by(1);
+		EXPECT("middle:20 outer:10 ");
+		count = chain->count = 0;
+	}
+	call_by(3);
+	EXPECT("middle:20 i7 i7 i7 outer:10 ");
+}
+
 Test(python, below_python_the_interpreters_own_frames_are_told_apart)
 {
 	version(0x030c);
