@@ -14,11 +14,11 @@ WITHIN = 0.02  # of the truth
 SLACK_NS = 5_000_000
 
 
-def with_modules(*modules):
-    """Interpreters that have all of MODULES, by version."""
+def with_modules(*modules, where="True"):
+    """Interpreters that have all of MODULES, and WHERE is true, by version."""
     for version, python in interpreters.find().items():
         if not version.endswith("t") and not subprocess.run(
-                [python, "-c", "import " + ", ".join(modules)], capture_output=True, check=False).returncode:
+                [python, "-c", f"import {', '.join(modules)}; assert {where}"], capture_output=True, check=False).returncode:
             yield version, python
 
 
