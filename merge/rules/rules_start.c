@@ -71,6 +71,51 @@ static void name_processes(const struct profile *p, char *text, size_t size)
 		snprintf(text + length, size - length, ")");
 }
 
+// The program whose processes have started most of those of the run, and how many; "" if no program
+// has started more than half of them.
+static uint32_t most_started_by(const struct profile *p, const char **program)
+{
+	uint32_t texts = (uint32_t)strings_count(profile_strings(p)), all = 0, most = 0;
+	cleanup_free uint32_t *counts = calloc(texts + 1u, sizeof(*counts));
+
+	*program = "";
+	for (size_t i = 1; counts && i < profile_threads(p)->process_count; i++) {
+		const struct process_info *info = &profile_threads(p)->processes[i];
+		all += info->merged;
+		if (!info->parent)
+			continue;
+		uint32_t starter = profile_process(p, info->parent)->command;
+		counts[starter] += info->merged;
+		most = counts[starter] > counts[most] ? starter : most;
+	}
+	if (!counts || 2 * counts[most] <= all)
+		return 0;
+	*program = profile_string(p, most);
+	return counts[most];
+}
+
+// Programs that are there to start others: how to have them start fewer.
+static const char *advice_for_starter(const char *program)
+{
+	static const struct {
+		const char *program, *advice;
+	} known[] = {
+		{ "xargs",
+		  "Give each process more arguments: leave out -n, -L and -I of xargs, or "
+		  "raise -n. Where a program takes one argument only, do its work "
+		  "elsewhere (one awk for all lines), or run several at once (xargs -P)." },
+		{ "find",
+		  "End -exec with + instead of \\; and find starts one process for many "
+		  "files; so does find -print0 | xargs -0. Let find itself remove and print "
+		  "(-delete, -printf)." },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strcmp(known[i].program, program) == 0)
+			return known[i].advice;
+	return NULL;
+}
+
 static uint64_t thread_life(const struct profile *p)
 {
 	uint64_t sum = 0, count = 0;
@@ -163,6 +208,20 @@ static uint64_t waited_for_ends(const struct evidence *e)
 	return sum;
 }
 
+static bool is_line(const struct op_row *row)
+{
+	return strcmp(row->provider, op_provider_name(OP_SHELL)) == 0;
+}
+
+static size_t lines_that_start(const struct evidence *e)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < e->ops->count; i++)
+		count += is_line(&e->ops->rows[i]);
+	return count;
+}
+
 // The line of a script that has started most of the processes that a line is known of.
 static const struct op_row *starting_line(const struct evidence *e)
 {
@@ -170,11 +229,19 @@ static const struct op_row *starting_line(const struct evidence *e)
 
 	for (size_t i = 0; i < e->ops->count; i++) {
 		const struct op_row *row = &e->ops->rows[i];
-		if (strcmp(row->provider, op_provider_name(OP_SHELL)) == 0 &&
-		    row->calls > (most ? most->calls : 0))
+		if (is_line(row) && row->calls > (most ? most->calls : 0))
 			most = row;
 	}
 	return most;
+}
+
+// What each of these processes is started by says more than the line of the script that has
+// started that one: ", most by xargs at names.sh:2 (600 of them)".
+static void place_by(const char *starter, uint32_t started, const struct op_row *line, char *place,
+                     size_t size)
+{
+	snprintf(place, size, ", most by %.60s%s%.150s (%s of them)", starter, line ? " at " : "",
+	         line ? line->name : "", format_count(started).text);
 }
 
 // Stacks of shells name functions of theirs; the user's own line is that of the script.
@@ -190,14 +257,40 @@ static void place_at(const struct op_row *row, char *place, size_t size, struct 
 				     .line = row->line,
 				     .calls = row->calls,
 			     });
-	snprintf(place, size, "%.150s (%s of them)", row->name, format_count(row->calls).text);
+	snprintf(place, size, ", most in %.150s (%s of them)", row->name,
+	         format_count(row->calls).text);
+}
+
+// ", most in run (a.c:8)"; "" if that is unknown.
+static void place_start(const struct evidence *e, struct finding *finding, char *place, size_t size)
+{
+	const char *starter;
+	char function[280];
+	const uint32_t started = most_started_by(e->profile, &starter);
+	const char *advice = advice_for_starter(starter);
+
+	*place = '\0';
+	if (finding->function) {
+		finding_place(finding->function, finding->file, finding->line, function,
+		              sizeof(function));
+		snprintf(place, size, ", most in %s", function);
+	}
+	const struct op_row *line = finding->function ? NULL : starting_line(e);
+	if (line)
+		place_at(line, place, size, finding);
+	// Of several lines, it is unknown which one has started that program.
+	if (advice) {
+		place_by(starter, started, line && lines_that_start(e) == 1 ? line : NULL, place,
+		         size);
+		finding_advise(finding, "%s", advice);
+	}
 }
 
 static enum measured measure_processes(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
 	uint64_t life = process_life(e->profile);
-	char place[200] = "", names[200];
+	char place[300], names[200];
 
 	if (e->totals.processes < PROCESSES_LEAST || life >= PROCESS_SHORT_NS)
 		return MEASURED_NOTHING;
@@ -211,20 +304,15 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 	const uint64_t all = evidence_doing(e, rule->doing, OWN) + waited_for_children(e, rule);
 	const uint64_t asleep = slept(e), awake = all > asleep ? all - asleep : 0;
 	weigh(e, without_work(e, awake), rule->doing, finding);
-	if (finding->function)
-		finding_place(finding->function, finding->file, finding->line, place,
-		              sizeof(place));
-	const struct op_row *line = finding->function ? NULL : starting_line(e);
-	if (line)
-		place_at(line, place, sizeof(place), finding);
+	place_start(e, finding, place, sizeof(place));
 	name_processes(e->profile, names, sizeof(names));
 	// What they compute may have to be done elsewhere, or not at all.
 	finding->children = true;
 	return finding_say(finding,
 	                   "starting and waiting for %s processes%s, which live for %.1f ms "
-	                   "on average: %.0f %% of the time%s%s",
+	                   "on average: %.0f %% of the time%s",
 	                   format_count(e->totals.processes - 1).text, names, (double)life / 1e6,
-	                   finding->value, *place ? ", most in " : "", place);
+	                   finding->value, place);
 }
 
 static enum measured measure_threads(const struct evidence *e, const struct rule *rule,

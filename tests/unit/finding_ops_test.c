@@ -644,6 +644,59 @@ Test(finding_ops, short_processes_of_one_name)
 	cr_expect(strstr(finding->fact, "40 processes of basename, which"), "%s", finding->fact);
 }
 
+// A program that is there to start others is told how to start fewer.
+static void start_children(const char *starter, unsigned count)
+{
+	profile_add_process(f.profile, &(struct process_event){ .process = 2,
+	                                                        .parent = 1,
+	                                                        .pid = 200,
+	                                                        .time_ns = f.now_ns,
+	                                                        .command = starter });
+	add_thread(&f, 2, 2, 200, starter);
+	for (unsigned i = 0; i < count; i++) {
+		profile_add_process(f.profile, &(struct process_event){ .process = 3 + i,
+		                                                        .parent = 2,
+		                                                        .pid = 201 + i,
+		                                                        .time_ns = f.now_ns,
+		                                                        .command = "basename" });
+		add(&f, 1, METRIC_OFF_CHILD, 20, "main@bash > wait4@libc");
+		f.now_ns += 20 * MS;
+		profile_end_process(f.profile, 3 + i, f.now_ns);
+	}
+}
+
+Test(finding_ops, short_processes_of_a_starter)
+{
+	static const struct {
+		const char *starter, *script, *other, *fact, *advice;
+	} rows[] = {
+		{ "xargs", "names.sh:2", NULL, ", most by xargs at names.sh:2 (40 of them)",
+		  "-n, -L and -I of xargs" },
+		{ "xargs", "names.sh:2", "names.sh:7", ", most by xargs (40 of them)",
+		  "-n, -L and -I of xargs" },
+		{ "find", NULL, NULL, ", most by find (40 of them)", "End -exec with +" },
+		{ "run.sh", "names.sh:2", NULL, ", most in names.sh:2 (1 of them)",
+		  "Do the work within the program" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		end();
+		begin();
+		if (rows[i].script)
+			call_op(op_of(OP_SHELL, rows[i].script), 1, MS);
+		if (rows[i].other)
+			call_op(op_of(OP_SHELL, rows[i].other), 1, MS);
+		start_children(rows[i].starter, 40);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-SPAWN");
+		cr_assert(finding != NULL, "row %zu", i);
+		cr_expect(strstr(finding->fact, rows[i].fact), "row %zu: %s", i, finding->fact);
+		cr_expect(strstr(finding->advice, rows[i].advice), "row %zu: %s", i,
+		          finding->advice);
+	}
+}
+
 // Children that work are no waste: what is left for starting them is what else they take.
 Test(finding_ops, processes_that_work_are_waited_for_with_reason)
 {
