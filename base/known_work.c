@@ -95,7 +95,7 @@ static const struct kind programs[] = {
 	    "several processes (parallel --pipe, split -n l/4)." } },
 	{ "awk|gawk|nawk",
 	  { "processing text",
-	    "Use LC_ALL=C, and mawk instead of gawk; filter lines before; split the input "
+	    "Use LC_ALL=C, and mawk where awk is gawk; filter lines before; split the input "
 	    "among several processes (parallel --pipe, split -n l/4)." } },
 	{ "mv",
 	  { "moving files",
