@@ -46,7 +46,7 @@ static const struct names table[] = {
 	                  "{built-in method posix.fsync}|{built-in method posix.fdatasync}" },
 	{ ACTIVITY(READ),
 	  "read|pread|pread64|readv|preadv|preadv64|libc_read|libc_pread*|ksys_read|"
-	  "{built-in method posix.read}|recv|recvfrom|recvmsg|libc_recv*" },
+	  "{built-in method posix.read}|recv|recvfrom|recvmsg|libc_recv*|read_builtin" },
 	{ ACTIVITY(WRITE),
 	  "write|pwrite|pwrite64|writev|pwritev|libc_write|libc_pwrite*|ksys_write|"
 	  "{built-in method posix.write}|send|sendto|sendmsg|libc_send*|sendfile*|copy_file_range|splice" },

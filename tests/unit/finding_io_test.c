@@ -353,6 +353,29 @@ Test(finding_io, a_message_that_is_read_byte_by_byte_is_tiny_reads)
 	}
 }
 
+// Bash's `read` asks for each byte on its own: all of that builtin is what one awk would save.
+Test(finding_io, a_shell_that_reads_byte_by_byte_pays_for_all_of_its_read)
+{
+	struct run run = { .start_ns = 1000 * MS,
+		           .wall_ns = 1000 * MS,
+		           .cpus = 2,
+		           .samples = 1000,
+		           .read_calls = 200000,
+		           .read_bytes = 200000 };
+
+	add(&f, 1, METRIC_ON_CPU, 250,
+	    "main@bash > execute_command@bash > read_builtin@bash > zread@bash > read@libc");
+	add(&f, 1, METRIC_ON_CPU, 250, "main@bash > execute_command@bash > read_builtin@bash");
+	add(&f, 1, METRIC_ON_CPU, 500, "main@bash > execute_command@bash");
+	name_all(&f);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *tiny = finding_of(findings, "IO-TINY");
+	cr_assert(tiny != NULL);
+	cr_expect(strstr(tiny->fact, "50 % of"), "%s", tiny->fact);
+	cr_expect(strstr(tiny->advice, "mapfile"), "%s", tiny->advice);
+}
+
 // The kernel counts no bytes of recv().
 Test(finding_io, who_receives_little_a_call_is_advised_on_its_own_side)
 {
