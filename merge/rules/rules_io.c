@@ -18,6 +18,7 @@
 #define PIPES         (1u << METRIC_OFF_PIPE)
 #define NET           (1u << METRIC_OFF_NET)
 #define WAITED_SHARE  0.5 // of the run, by the critical thread for others; of files, for the disk
+#define CONNECTING_NS (20 * UINT64_C(1000000)) /* of CPU time: some 500 connections on loopback */
 #define SLEEP         (1u << METRIC_OFF_SLEEP)
 
 #define PLACE_SHARE   0.2 /* of what others work: less is no place to look at */
@@ -251,6 +252,20 @@ static double waiting_at_once(const struct evidence *e, const struct rule *rule)
 	return critical ? (double)all / (double)critical : 0;
 }
 
+// The critical thread's CPU time in opening and closing connections; 0: there were few of them.
+static uint64_t connecting(const struct evidence *e)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		const activity_set others = ACTIVITY(LOOKUP) | ACTIVITY(IMPORT) | ACTIVITY(LINK);
+		if (time->doing & ACTIVITY(CONNECT) && !(time->doing & others))
+			ns += time->critical_ns[METRIC_ON_CPU];
+	}
+	return ns >= CONNECTING_NS ? ns : 0;
+}
+
 static enum measured measure_net(const struct evidence *e, const struct rule *rule,
                                  struct finding *finding)
 {
@@ -260,6 +275,17 @@ static enum measured measure_net(const struct evidence *e, const struct rule *ru
 	if (measured != MEASURED || finding->value <= rule->threshold)
 		return measured;
 	uint32_t count = held_back(e);
+	uint64_t connecting_ns = count ? 0 : connecting(e);
+	if (connecting_ns) {
+		char first[150];
+		snprintf(first, sizeof(first),
+		         "The thread takes %.2f s of CPU time to open connections: keep them and "
+		         "send more than one request through each (a session, a pool).",
+		         (double)connecting_ns / 1e9);
+		finding_advise(finding, "%s %s", first, rule->advice);
+		advise_on_others(e, NET, first, finding);
+		return measured;
+	}
 	if (!count) {
 		double at_once = waiting_at_once(e, rule);
 		if (at_once >= AT_ONCE_LEAST)

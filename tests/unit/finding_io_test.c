@@ -376,6 +376,38 @@ Test(finding_io, a_shell_that_reads_byte_by_byte_pays_for_all_of_its_read)
 	cr_expect(strstr(tiny->advice, "mapfile"), "%s", tiny->advice);
 }
 
+// Who opens a connection for each request waits for the other side to accept it, too.
+Test(finding_io, a_connection_for_each_request_is_advised_against)
+{
+	static const struct {
+		const char *stack;
+		uint64_t ms;
+		bool again;
+	} rows[] = { { "connect@libc > tcp_v4_connect@kernel", 80, true },
+		     { "close@libc > tcp_close@kernel", 80, true },
+		     { "connect@libc > tcp_v4_connect@kernel", 10, false },
+		     { "getaddrinfo@libc > connect@libc", 80, false },
+		     { "send@libc > tcp_sendmsg@kernel", 80, false } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char stack[100];
+		end();
+		begin();
+		snprintf(stack, sizeof(stack), "main a.c:3 > ask a.c:17 > %s", rows[i].stack);
+		add(&f, 1, METRIC_OFF_NET, 700, "main a.c:3 > ask a.c:18 > recv@libc");
+		add(&f, 1, METRIC_ON_CPU, rows[i].ms, stack);
+		add(&f, 1, METRIC_ON_CPU, 300 - rows[i].ms, "main a.c:3 > work a.c:5");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "IO-NET");
+		cr_assert(finding != NULL);
+		cr_expect_eq(strstr(finding->advice, "to open connections: keep them") != NULL,
+		             rows[i].again, "row %zu: %s", i, finding->advice);
+		cr_expect(strstr(finding->advice, "Send several requests at once"), "%s",
+		          finding->advice);
+	}
+}
+
 // The kernel counts no bytes of recv().
 Test(finding_io, who_receives_little_a_call_is_advised_on_its_own_side)
 {
