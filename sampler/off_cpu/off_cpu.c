@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Time for which a thread wanted a CPU and had none, until a sample tells where it was.
 //
@@ -240,7 +241,7 @@ static void hand_on_one(struct off_cpu *o, struct thread *thread,
 	off_cpu_give_pending(o, thread, METRIC_OFF_OTHER, unknown_ns, end_ns, stack);
 }
 
-/* Hands on a pile whose Python frames nobody knows. */
+/* Hands on a pile whose Python frames are not known. */
 static void give_pile(struct off_cpu *o, struct thread *thread, struct wait_pile *pile,
                       uint64_t now_ns)
 {
@@ -248,6 +249,41 @@ static void give_pile(struct off_cpu *o, struct thread *thread, struct wait_pile
 
 	if (stack.weight_ns)
 		give(o, thread, &stack);
+}
+
+/* The same of a pile whose waits were all in FRAMES, Python's among them. */
+static void give_pile_in(struct off_cpu *o, struct thread *thread, struct wait_pile *pile,
+                         const struct frame *frames, size_t count, uint64_t now_ns)
+{
+	struct stack stack = wait_pile_take(pile, thread->number, now_ns);
+	size_t mark = stack.count && stack.frames[0].kind == FRAME_MARK; // it waited for the GIL
+
+	count = count + mark < STACK_MAX_FRAMES ? count : STACK_MAX_FRAMES - mark;
+	if (mark)
+		o->frames[0] = stack.frames[0];
+	memcpy(o->frames + mark, frames, count * sizeof(*frames));
+	stack.frames = o->frames;
+	stack.count = (uint32_t)(count + mark);
+	give(o, thread, &stack);
+}
+
+void off_cpu_seen(struct off_cpu *o, struct thread *thread, uint64_t place,
+                  const struct frame *frames, size_t count, uint64_t time_ns)
+{
+	struct wait_piles *piles = &thread->off_cpu.python.piles;
+
+	if (!o->options.switch_samples || !piles->piles)
+		return;
+	uint64_t since_ns = wait_piles_see(piles, place, time_ns, frames, (uint32_t)count);
+	for (int i = 0; since_ns < time_ns && i < WAIT_PILES_MAX; i++) {
+		struct wait_pile *pile = &piles->piles[i];
+		if (!pile->ns || pile->place != place)
+			continue;
+		if (pile->since_ns >= since_ns)
+			give_pile_in(o, thread, pile, frames, count, time_ns);
+		else // the first of them are older than what is known; the next pile will not be
+			give_pile(o, thread, pile, time_ns);
+	}
 }
 
 /* Keeps an interval for a look to tell where in Python it was. False: it is to be handed on. */
@@ -273,7 +309,10 @@ static bool pile_up(struct off_cpu *o, struct thread *thread,
 	if (!pile)
 		return false;
 	give_pile(o, thread, pile, interval->start_ns);
-	return wait_pile_begin(pile, s->python.key, &stack);
+	if (!wait_pile_begin(pile, s->python.key, &stack))
+		return false;
+	pile->place = s->python.place;
+	return true;
 }
 
 /* The waits at the same native stack since the last look there. */
@@ -282,7 +321,11 @@ static void hand_on_pile(struct off_cpu *o, struct thread *thread,
 {
 	struct off_cpu_state *s = &thread->off_cpu;
 	struct wait_pile *pile = wait_piles_find(&s->python.piles, s->python.key);
+	size_t mark = s->frame_count && s->frames[0].kind == FRAME_MARK;
 
+	if (s->python.place && s->python.piles.piles && s->frame_count > mark)
+		wait_piles_see(&s->python.piles, s->python.place, interval->start_ns,
+		               s->frames + mark, (uint32_t)(s->frame_count - mark));
 	if (!pile)
 		return;
 	struct stack stack = wait_pile_take(pile, thread->number, interval->start_ns);

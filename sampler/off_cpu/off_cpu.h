@@ -106,6 +106,28 @@ const struct frame *off_cpu_stack(const struct thread *thread, size_t *count, ui
 void off_cpu_running(struct off_cpu *o, struct thread *thread, const struct frame *frames,
                      size_t count, uint32_t flags, uint64_t time_ns);
 
+/* The identity of a native stack with FLAGS: of its COUNT FRAMES and their stack pointers. 0: the
+   stack is not known exactly. */
+uint64_t off_cpu_place_of(const struct frame *frames, const uint64_t *sps, size_t count,
+                          uint32_t flags);
+
+/* The same of PLACE with the ops that were put among its FRAMES. */
+uint64_t off_cpu_place_in_ops(uint64_t place, const struct frame *frames, size_t count);
+
+/* Whether SAMPLE, on a CPU, was taken in a system call and has the Python frames of that call:
+   those that are read later may be of another one. */
+static inline bool off_cpu_shows_call(const struct event_sample *sample)
+{
+	return sample->python && sample->has_user && !sample->by_fault &&
+	       (sample->in_kernel || sample->kernel_count);
+}
+
+/* THREAD was sampled on its CPU in a system call that it made at PLACE (not 0), in these FRAMES,
+   Python's among them. Waits at PLACE whose Python frames are not known get these, where
+   wait_piles_see() allows. */
+void off_cpu_seen(struct off_cpu *o, struct thread *thread, uint64_t place,
+                  const struct frame *frames, size_t count, uint64_t time_ns);
+
 /* Looks at the threads that have been blocked long enough by NOW. */
 void off_cpu_probe(struct off_cpu *o, struct tasks *tasks, uint64_t now_ns);
 

@@ -28,20 +28,39 @@ static void keep(struct off_cpu *o, struct off_cpu_state *s, enum seen seen, enu
 	s->frame_flags = flags;
 }
 
-/* What tells native stacks, and the ops in them, apart: of COUNT frames with SPS. */
-static uint64_t key_of(const struct off_cpu *o, const uint64_t *sps, size_t count)
+static uint64_t key_of(const struct frame *frames, const uint64_t *sps, size_t count)
 {
 	uint64_t key = hash_bytes(sps, count * sizeof(*sps));
 
 	for (size_t i = 0; i < count; i++)
-		key = hash_pair(key, o->frames[i].address ^ (uint64_t)o->frames[i].module << 48);
+		key = hash_pair(key, frames[i].address ^ (uint64_t)frames[i].module << 48);
 	return key;
+}
+
+static bool is_exact(uint32_t flags)
+{
+	return !(flags & (STACK_TRUNCATED | STACK_GUESSED | STACK_JOINED));
+}
+
+uint64_t off_cpu_place_of(const struct frame *frames, const uint64_t *sps, size_t count,
+                          uint32_t flags)
+{
+	return count && is_exact(flags) ? key_of(frames, sps, count) : 0;
+}
+
+uint64_t off_cpu_place_in_ops(uint64_t place, const struct frame *frames, size_t count)
+{
+	for (size_t i = 0; place && i < count; i++)
+		if (frames[i].kind == FRAME_OP)
+			place = hash_pair(place, frames[i].address);
+	return place;
 }
 
 static size_t unwind(struct off_cpu *o, struct thread *thread, const struct event_sample *sample,
                      const struct python_chain *chain, uint64_t time_ns, uint32_t *flags)
 {
 	*flags = 0;
+	o->key = 0;
 	if (!sample->has_user)
 		return 0;
 	unwinder_follow(o->unwinder, &thread->process->patches, thread->process->live_threads,
@@ -56,11 +75,10 @@ static size_t unwind(struct off_cpu *o, struct thread *thread, const struct even
 		count = off_cpu_python_place(o->python, thread, chain, o->frames, &sps, count,
 		                             STACK_MAX_FRAMES, flags);
 	else if (off_cpu_wants_python(o, thread))
-		o->key = key_of(o, sps, count);
+		o->key = key_of(o->frames, sps, count);
 	size_t with_ops = op_stack_place(&thread->ops, o->frames, sps, count, STACK_MAX_FRAMES);
-	for (size_t i = 0; with_ops != count && i < with_ops; i++)
-		if (o->frames[i].kind == FRAME_OP)
-			o->key = hash_pair(o->key, o->frames[i].address);
+	if (with_ops != count)
+		o->key = off_cpu_place_in_ops(o->key, o->frames, with_ops);
 	return with_ops;
 }
 
@@ -135,6 +153,7 @@ void off_cpu_sample(struct off_cpu *o, struct thread *thread, const struct event
 		off_cpu_switch(o, thread, event->time_ns, false, false);
 	count = unwind(o, thread, &event->sample, NULL, event->time_ns, &flags);
 	s->python.key = hash_pair(cause, o->key);
+	s->python.place = is_exact(flags) ? o->key : 0;
 	count = mark_gil(o, thread, &event->sample, cause, count);
 	keep(o, s, SEEN_BY_SAMPLE, cause, count, flags);
 	s->seen_from_ns = s->seen_until_ns = max_ns(event->time_ns, s->since_ns);

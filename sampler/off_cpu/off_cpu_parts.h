@@ -55,7 +55,7 @@ struct off_cpu {
 	uint64_t looks;
 
 	struct frame frames[STACK_MAX_FRAMES];
-	uint64_t key; /* of the last native stack, where there may be Python */
+	uint64_t key; /* of the last native stack; 0: no Python was looked for there */
 };
 
 static inline uint64_t min_ns(uint64_t a, uint64_t b)

@@ -72,7 +72,8 @@ struct off_cpu_state {
 		size_t capacity;
 		uint32_t count, flags;
 		uint64_t from_ns, until_ns;
-		uint64_t key;   /* of the sample's stack */
+		uint64_t key;   /* of the sample's stack and cause */
+		uint64_t place; /* of the stack alone; 0: it is not exact */
 		uint8_t misses; /* looks in a row that have found no Python */
 		struct wait_piles piles;
 	} python;

@@ -167,16 +167,22 @@ size_t tracker_frames(struct tracker *t, struct thread *thread, const struct eve
 	size_t count = tracker_unwind(t, thread, sample, time_ns, frames, max, flags);
 
 	t->read_later = !sample->python;
+	t->place = 0;
 	if (sample->has_user)
 		count = complete(t, thread, time_ns, frames, count, max, flags);
 	const uint64_t *sps = unwinder_stack_pointers(t->unwinder);
 	// Callers that were read later, or are those of the stack before, may be of another call.
 	if (sample->has_user && !(*flags & (STACK_TRUNCATED | STACK_GUESSED | STACK_JOINED)))
 		op_tracker_see(thread, frames, sps, count, time_ns);
+	if (off_cpu_shows_call(sample))
+		t->place = off_cpu_place_of(frames, sps, count, *flags);
 	if (python)
 		count = tracker_add_python(t, thread->process, python, frames, &sps, count, max,
 		                           flags);
-	return op_stack_place(&thread->ops, frames, sps, count, max);
+	size_t with_ops = op_stack_place(&thread->ops, frames, sps, count, max);
+	if (with_ops != count)
+		t->place = off_cpu_place_in_ops(t->place, frames, with_ops);
+	return with_ops;
 }
 
 static struct frame mark_of(enum mark mark)
@@ -264,9 +270,10 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 	if (t->rules.kernel_samples && copy.sample.by_agent)
 		tracker_add_kernel(thread, &copy.sample);
 	bool wanted = !t->sink.wants || t->sink.wants(t->sink.context, event->time_ns);
-	size_t count = 0;
+	size_t count = 0, in_kernel = 0;
+	t->place = 0;
 	if (wanted) {
-		count = add_kernel_frames(t, &event->sample, frames, STACK_MAX_FRAMES);
+		count = in_kernel = add_kernel_frames(t, &event->sample, frames, STACK_MAX_FRAMES);
 		count += tracker_frames(t, thread, &event->sample, event->time_ns, frames + count,
 		                        STACK_MAX_FRAMES - count, &flags);
 	}
@@ -282,6 +289,9 @@ static void on_tick(struct tracker *t, struct thread *thread, const struct event
 	struct cpu_split split = cpu_account_sample(thread, event, &t->rules);
 	give_on_cpu(t, thread, event->time_ns, &split, frames, count, flags, 1,
 	            known ? &copy.sample : NULL);
+	if (t->off_cpu && t->place && count > in_kernel)
+		off_cpu_seen(t->off_cpu, thread, t->place, frames + in_kernel, count - in_kernel,
+		             event->time_ns);
 	// Time between two samples may belong to the one before.
 	if (t->off_cpu)
 		off_cpu_running(t->off_cpu, thread, frames, count, flags, event->time_ns);

@@ -127,6 +127,7 @@ struct tracker {
 	struct python_stack python;  /* of the last stack */
 	struct python_chain *joined; // of two reads of such a thread; owned
 	bool read_later; /* the Python frames of the stack at hand, after the thread went on */
+	uint64_t place;  /* of the stack at hand: see off_cpu_seen(); 0: it is not for that */
 	struct off_cpu_python
 		*reader; /* of the frames of threads that run; NULL: agents report them */
 	struct tracker_go_file go_files[TRACKER_GO_FILES]; /* a ring */

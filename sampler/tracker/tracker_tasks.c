@@ -306,6 +306,7 @@ void tracker_on_exec(struct tracker *t, const struct event *event)
 		process->go = (struct go_watch){ 0 };
 		await_watch_fini(&process->tasks);
 		last_stack_fini(&thread->last);
+		wait_piles_forget(&thread->off_cpu.python.piles);
 		whole_stacks_fini(&process->whole);
 		thread->start = (struct frame){ 0 };
 		thread->giving_birth = false;

@@ -95,6 +95,159 @@ Test(off_cpu_python, a_long_wait_is_looked_at_once)
 	finish(MS, 301 * MS);
 }
 
+static uint64_t place_of(uint64_t pc, uint32_t flags)
+{
+	static const uint64_t sps[STACK_MAX_FRAMES];
+	struct frame frame = { pc, 1, FRAME_EXACT };
+
+	return off_cpu_place_of(&frame, sps, 1, flags);
+}
+
+// A sample on the CPU in a system call, that PC has made in LINE of Python.
+static void seen(uint64_t time_ns, uint64_t pc, unsigned line)
+{
+	const struct frame frames[] = { { PYTHON + line, 0, FRAME_PYTHON } };
+
+	off_cpu_seen(o, &thread, place_of(pc, 0), frames, 1, time_ns);
+}
+
+Test(off_cpu_python, waits_between_samples_of_one_line_at_the_same_native_stack_are_in_that_line)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 11 * MS, 0xa, 0);
+	for (unsigned i = 0; i < SIGHTINGS_MIN; i++) {
+		cr_expect(eq(u64, handed_to(PYTHON + 7), 0), "%u are too few", i);
+		wait_in_python((20 + 10 * i) * MS, (21 + 10 * i) * MS, 0xa, 0);
+		wait_in_python((22 + 10 * i) * MS, (23 + 10 * i) * MS, 0xb, 0);
+		seen((25 + 10 * i) * MS, 0xa, 7);
+	}
+	cr_expect(eq(u64, handed_to(0xa), (1 + SIGHTINGS_MIN) * (MS - 1)),
+	          "some are older than the samples");
+	wait_in_python(60 * MS, 61 * MS, 0xa, 0);
+	wait_in_python(62 * MS, 63 * MS, 0xa, 0);
+	seen(65 * MS, 0xa, 7);
+	wait_in_python(70 * MS, 71 * MS, 0xa, 0); // no sample comes after it
+	finish(MS, 80 * MS);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 2 * (MS - 1)));
+	cr_expect(eq(u64, handed_to(0xa), (2 + SIGHTINGS_MIN) * (MS - 1)));
+	cr_expect(eq(u64, handed_to(0xb), SIGHTINGS_MIN * (MS - 1)));
+}
+
+// One call of the interpreter runs several lines: the native stack is the same.
+Test(off_cpu_python, samples_in_two_lines_at_the_same_native_stack_explain_no_wait_there)
+{
+	start_in_python(true);
+	for (unsigned i = 0; i < 40; i++) {
+		wait_in_python((10 + 10 * i) * MS, (11 + 10 * i) * MS, 0xa, 0);
+		seen((15 + 10 * i) * MS, 0xa, i % 8 == 7 ? 8 : 7);
+	}
+	cr_expect(eq(u64, handed_to(PYTHON + 8), 0));
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 4 * (MS - 1)), "before the second line was seen");
+	in_python.line = 8;
+	wait_in_python(420 * MS, 430 * MS, 0xa, 8); // a look stands for those that are left
+	finish(MS, 440 * MS);
+	cr_expect(eq(u64, handed_to(0xa), 3 * (MS - 1)));
+	cr_expect(eq(u64, handed_to(PYTHON + 8), 10 * MS - 1 + 33 * (MS - 1)));
+}
+
+Test(off_cpu_python, a_look_in_another_line_disqualifies_samples_at_the_same_native_stack)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 11 * MS, 0xa, 0);
+	for (unsigned i = 0; i < SIGHTINGS_MIN; i++)
+		seen((12 + i) * MS, 0xa, 7);
+	wait_in_python(20 * MS, 40 * MS, 0xa, 8);
+	for (unsigned i = 0; i < 10; i++) {
+		wait_in_python((50 + 10 * i) * MS, (51 + 10 * i) * MS, 0xa, 0);
+		seen((55 + 10 * i) * MS, 0xa, 7);
+	}
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 0));
+	finish(MS, 200 * MS);
+}
+
+Test(off_cpu_python, samples_that_are_far_apart_explain_no_wait_between_them)
+{
+	start_in_python(true);
+	for (uint64_t s = 1; s < 10; s++) {
+		wait_in_python((2000 * s + 10) * MS, (2000 * s + 11) * MS, 0xa, 0);
+		seen((2000 * s + 20) * MS, 0xa, 7);
+	}
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 0));
+	finish(MS, 20000 * MS);
+}
+
+Test(off_cpu_python, a_wait_for_the_gil_that_a_sample_explains_stays_marked)
+{
+	start_in_python(true);
+	in_python.gil = next_look.futex = 0x1234;
+	for (unsigned i = 0; i < SIGHTINGS_MIN + 1; i++) {
+		wait_in_python((10 + 10 * i) * MS, (11 + 10 * i) * MS, 0xa, 0);
+		seen((15 + 10 * i) * MS, 0xa, 7);
+	}
+	const struct stack *last = &handed[handed_count - 1];
+	cr_expect(eq(u64, handed_to(MARK_GIL), (SIGHTINGS_MIN + 1) * (MS - 1)));
+	cr_expect(eq(u32, last->count, 2), "the mark, and the line");
+	finish(MS, 100 * MS);
+}
+
+Test(off_cpu_python, a_sample_shows_a_call_if_its_python_frames_were_read_in_it)
+{
+	const struct python_chain frames = { 0 };
+	const uint64_t kernel = IN_FUTEX;
+	const struct {
+		const char *what;
+		struct event_sample sample;
+		bool shows;
+	} cases[] = {
+		{ "in a call", { .has_user = true, .python = &frames, .in_kernel = true }, true },
+		{ "with a kernel chain",
+		  { .has_user = true, .python = &frames, .kernel = &kernel, .kernel_count = 1 },
+		  true },
+		{ "in user code", { .has_user = true, .python = &frames }, false },
+		{ "in a page fault",
+		  { .has_user = true, .python = &frames, .in_kernel = true, .by_fault = true },
+		  false },
+		{ "frames that are read later", { .has_user = true, .in_kernel = true }, false },
+		{ "no stack", { .python = &frames, .in_kernel = true }, false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect(eq(int, off_cpu_shows_call(&cases[i].sample), cases[i].shows), "%s",
+		          cases[i].what);
+}
+
+Test(off_cpu_python, a_stack_that_is_not_exact_is_no_place)
+{
+	cr_expect(ne(u64, place_of(0xa, 0), 0));
+	cr_expect(eq(u64, place_of(0xa, STACK_TRUNCATED), 0));
+	cr_expect(eq(u64, place_of(0xa, STACK_GUESSED), 0));
+	cr_expect(eq(u64, place_of(0xa, STACK_JOINED), 0));
+}
+
+// exec() without address space randomization: the other program's stacks may be at the same place.
+Test(off_cpu_python, what_was_seen_of_a_program_explains_no_wait_of_the_next)
+{
+	start_in_python(true);
+	wait_in_python(10 * MS, 11 * MS, 0xa, 0);
+	for (unsigned i = 0; i < SIGHTINGS_MIN; i++)
+		seen((12 + i) * MS, 0xa, 7);
+	wait_piles_forget(&thread.off_cpu.python.piles);
+	wait_in_python(20 * MS, 21 * MS, 0xa, 0);
+	seen(25 * MS, 0xa, 7);
+	cr_expect(eq(u64, handed_to(PYTHON + 7), 0));
+	finish(MS, 30 * MS);
+}
+
+Test(off_cpu_python, without_samples_of_switches_nothing_is_kept_of_samples)
+{
+	start_in_python(false);
+	out(10 * MS);
+	in(11 * MS);
+	seen(12 * MS, 0xa, 7);
+	cr_expect(eq(ptr, thread.off_cpu.python.piles.sightings, NULL));
+	finish(MS, 30 * MS);
+}
+
 Test(off_cpu_python, waits_do_not_wait_for_ever_for_a_look)
 {
 	start_in_python(true);
