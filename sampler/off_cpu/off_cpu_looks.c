@@ -333,8 +333,10 @@ static bool look(struct off_cpu *o, struct thread *thread, uint64_t now_ns)
 			off_cpu_keep_python(o, thread, chain, &view);
 		return again || is_fresh(o, s, now_ns);
 	}
-	// It may run again by now: what is known of this wait stays.
-	bool knows = s->seen == SEEN_BY_SAMPLE ||
+	// It may run again by now: what is known of this wait stays. Where waits are estimates,
+	// their places are not exact: a thread that runs where one is laid did not lack a CPU for
+	// all of it. Those for a CPU are laid by a total of their own.
+	bool knows = s->seen == SEEN_BY_SAMPLE || o->options.estimated ||
 	             (s->seen == SEEN_BY_LOOK && s->has_frames && s->seen_from_ns >= s->since_ns);
 	if (result != PROBE_FAILED && (result != PROBE_RUNNING || !knows))
 		off_cpu_keep_look(o, thread, result, chain, &view);

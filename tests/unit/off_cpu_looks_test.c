@@ -80,6 +80,23 @@ Test(off_cpu_looks, a_wait_that_was_seen_is_one_although_the_thread_runs_by_the_
 	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 0));
 }
 
+// It ran for a moment, and slept for the rest; where it ran is not known.
+Test(off_cpu_looks, an_estimated_wait_laid_where_the_thread_was_seen_to_run_is_none_for_a_cpu)
+{
+	start(false);
+	open_with((struct off_cpu_options){ .estimated = true });
+	off_cpu_begin(o, &thread, MS);
+	in(MS);
+	out(2 * MS);
+	look(8 * MS, PROBE_RUNNING, METRIC_OFF_OTHER, 0);
+	in(200 * MS);
+	preempt(210 * MS); // as the totals have it
+	in(213 * MS);
+	finish(MS, 220 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 198 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 3 * MS));
+}
+
 Test(off_cpu_looks, a_thread_is_looked_at_once_in_an_interval)
 {
 	start(false);
