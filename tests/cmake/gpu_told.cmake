@@ -86,9 +86,10 @@ told(other_to_the_end fake -x open:activity ${by_itself} -- ./gpu_other to-the-e
 told(other_subscribes fake -x gap:calls -x untied -- ./gpu_other subscribes)
 told(other_subscribes_first fake -x gap:calls -x untied -- ./gpu_other subscribes-first)
 
-# As text: kernels are at the end, with the calls that caused them.
+# As text. What a GPU has done is reported when a buffer of CUPTI's is full, or once it is asked for.
 golden(gpu_golden gpu $<TARGET_FILE:gpu_vector_add>)
-set_tests_properties(gpu_golden PROPERTIES ENVIRONMENT "LD_LIBRARY_PATH=${GPU_DIR}/fake")
+set_tests_properties(gpu_golden PROPERTIES ENVIRONMENT
+  "LD_LIBRARY_PATH=${GPU_DIR}/fake;SORTED=^p1 gpu")
 
 # A user's own library is called first, and has CUPTI if it wants that.
 told(chained fake -e CUDA_INJECTION64_PATH=$<TARGET_FILE:gpu_client> -x none
