@@ -2,7 +2,7 @@
 # fish completion for bottleneck(1): the options are those of --help.
 
 function __bottleneck_verbs
-    bottleneck --help 2>/dev/null | string match -rg '^  ([a-z]+) +([a-z].*)' | paste - -
+    bottleneck --help 2>/dev/null | string replace -rf '^  ([a-z]+) +([a-z].*)' '$1\t$2'
 end
 
 function __bottleneck_verb
@@ -26,11 +26,11 @@ end
 
 function __bottleneck_exports
     bottleneck report --help 2>/dev/null |
-        sed -n '/ --export=/,/(see/{s/.*--export=[^ ]*//; s/(see.*//; p}' | string match -rga '(\S+)'
+        sed -n '/ --export=/,/(see/{s/.*--export=[^ ]*//; s/(see.*//; p}' | string match -ra '\S+'
 end
 
 function __bottleneck_rules
-    bottleneck explain 2>/dev/null | string match -rg '^  ([A-Z][A-Z0-9-]*) '
+    bottleneck explain 2>/dev/null | string replace -rf '^  ([A-Z][A-Z0-9-]*) .*' '$1'
 end
 
 complete -c bottleneck -n __fish_use_subcommand -a '(__bottleneck_verbs)'
