@@ -10,6 +10,7 @@
 #include "merge/query/query_waits.h"
 #include "merge/query/query_wall.h"
 #include "merge/rules/evidence.h"
+#include "merge/rules/section.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -446,7 +447,8 @@ static enum measured measure_holder(const struct evidence *e, const struct rule 
 	for (size_t i = 0; i < waits->count; i++) {
 		const struct wait_row *row = &waits->rows[i];
 		if (!is_held(waits, row) || only_takes(row) || !row->holder.function ||
-		    is_within_lock(waits, row))
+		    is_within_lock(waits, row) ||
+		    (is_lock(row) && section_is_elsewhere(e->profile, &row->waiter, &row->holder)))
 			continue;
 		uint64_t sum = all_held_ns(waits, row);
 		uint64_t beside = beside_ns(e, waits, row, run_ns);

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/record.h"
 #include "merge/query/query_waits.h"
+#include "merge/rules/section.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -1590,5 +1591,46 @@ Test(finding_cpu, kernel_time_for_page_faults_is_no_matter_of_system_calls)
 		cr_assert(finding != NULL, "row %zu", i);
 		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "row %zu: %s", i,
 		          finding->advice);
+	}
+}
+
+// Where a holder works without the lock, as all who take it do now and then, it holds nobody up.
+Test(finding_cpu, who_takes_a_lock_again_and_again_works_outside_of_it_too)
+{
+	static const struct {
+		const char *stacks[4]; // of threads 1, 1, 2 and 2
+		bool elsewhere;
+	} rows[] = {
+		{ { "run a.c:3 > put a.c:30 > pthread_mutex_lock@libc", "run a.c:4 > work a.c:9",
+		    "run a.c:3 > put a.c:31 > fflush@libc", "run a.c:4 > work a.c:9" },
+		  false }, // of one thread it is not known that it takes the lock and works with it
+		{ { "run a.c:3 > put a.c:31 > fflush@libc", "run a.c:4 > work a.c:9",
+		    "run a.c:3 > put a.c:31 > fflush@libc", "run a.c:4 > work a.c:9" },
+		  true },
+		{ { "run a.c:3 > put a.c:30 > pthread_mutex_lock@libc", "run a.c:4 > work a.c:9",
+		    "run a.c:3 > put a.c:30 > pthread_mutex_lock@libc", "run a.c:4 > work a.c:9" },
+		  false }, // a function that only takes the lock, for its caller
+		{ { "run a.c:3 > put a.c:31 > fflush@libc", "run a.c:4 > put a.c:32 > work a.c:9",
+		    "run a.c:3 > put a.c:31 > fflush@libc", "run a.c:4 > work a.c:9" },
+		  false },
+		{ { "run a.c:3 > put a.c:31 > fflush@libc",
+		    "run a.c:4 > work a.c:9 > pthread_mutex_lock@libc",
+		    "run a.c:3 > put a.c:31 > fflush@libc", "run a.c:4 > work a.c:9" },
+		  false },
+		{ { "run a.c:3 > put a.c:31 > fflush@libc", "run a.c:4 > work a.c:9",
+		    "run a.c:4 > work a.c:9", "run a.c:4 > work a.c:9" },
+		  false },
+	};
+	const struct wait_side waiter = { .function = "put" }, holder = { .function = "work" };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		end();
+		begin();
+		add_thread(&f, 2, 1, 102, "worker");
+		for (uint32_t k = 0; k < 4; k++)
+			add(&f, 1 + k / 2, METRIC_ON_CPU, 100, rows[i].stacks[k]);
+		name_all(&f);
+		cr_expect_eq(section_is_elsewhere(f.profile, &waiter, &holder), rows[i].elsewhere,
+		             "row %zu", i);
 	}
 }
