@@ -20,8 +20,24 @@
 #define THREAD_SHORT_NS  (10 * UINT64_C(1000000))
 #define THREAD_WORK_NS   (300 * UINT64_C(1000)) /* ten times what a start and an end take */
 
-// How long those that have ended lived on average; UINT64_MAX: none has.
-static uint64_t process_life(const struct profile *p)
+// [slot] of each process: how long that one of its threads waited for a CPU that did so most.
+static uint64_t *waits_for_cpus(const struct profile *p)
+{
+	const struct threads *t = profile_threads(p);
+	uint64_t *ns = calloc(t->process_count + 1u, sizeof(*ns));
+
+	for (size_t i = 1; ns && i < t->thread_count; i++) {
+		const struct thread_info *thread = &t->threads[i];
+		uint64_t waited = thread->ns[METRIC_OFF_RUNNABLE];
+		if (thread->merged == 1 && thread_is_exact(thread) && waited > ns[thread->process])
+			ns[thread->process] = waited;
+	}
+	return ns;
+}
+
+// How long those that have ended lived on average, without their WAITS, which may be NULL;
+// UINT64_MAX: none has.
+static uint64_t process_life(const struct profile *p, const uint64_t *waits)
 {
 	uint64_t sum = 0, count = 0;
 
@@ -29,7 +45,8 @@ static uint64_t process_life(const struct profile *p)
 		const struct process_info *info = &profile_threads(p)->processes[i];
 		if (info->merged != 1 || info->end_ns <= info->start_ns)
 			continue;
-		sum += info->end_ns - info->start_ns;
+		uint64_t life = info->end_ns - info->start_ns, waited = waits ? waits[i + 1] : 0;
+		sum += life > waited ? life - waited : 0;
 		count++;
 	}
 	return count ? sum / count : UINT64_MAX;
@@ -289,10 +306,13 @@ static void place_start(const struct evidence *e, struct finding *finding, char 
 static enum measured measure_processes(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
-	uint64_t life = process_life(e->profile);
+	// A busy machine has them live for as long as it likes.
+	cleanup_free uint64_t *waits = waits_for_cpus(e->profile);
+	uint64_t life = process_life(e->profile, NULL);
 	char place[300], names[200];
 
-	if (e->totals.processes < PROCESSES_LEAST || life >= PROCESS_SHORT_NS)
+	if (e->totals.processes < PROCESSES_LEAST ||
+	    process_life(e->profile, waits) >= PROCESS_SHORT_NS)
 		return MEASURED_NOTHING;
 	// They are waited for elsewhere.
 	const struct rule starting = { .doing = rule->doing,
@@ -360,7 +380,8 @@ const struct rule rules_start[] = {
 	          "time in fork(), exec() and their like, and waiting for children and "
 	          "pipes, less what the children sleep, and what they compute themselves where "
 	          "that is most of their CPU time, as a share of the critical thread's time; only of 20 "
-	          "processes and more that live for less than 0.1 s on average",
+	          "processes and more that live for less than 0.1 s on average, without waits for a "
+	          "CPU",
 	  .why = "Starting a program takes a millisecond and more, whatever it does then.",
 	  .advice = "Do the work within the program (a library, a function of the language; in "
 	            "shell scripts read, ${name#pattern}, or one awk for all lines), or give one "

@@ -626,6 +626,32 @@ Test(finding_ops, many_short_processes)
 	}
 }
 
+// On a busy machine they wait for a CPU for most of their lives.
+Test(finding_ops, processes_that_wait_for_a_cpu_are_short)
+{
+	for (int waits = 0; waits <= 1; waits++) {
+		end();
+		begin();
+		for (unsigned process = 2; process < 42; process++) {
+			struct thread_end last = { .thread = process, .exact = true };
+			add_process(&f, process, 198 + process, "basename");
+			add_thread(&f, process, process, 198 + process, "basename");
+			add(&f, 1, METRIC_OFF_CHILD, 200, "main a.c:3 > run a.c:9 > wait4@libc");
+			f.now_ns += 200 * MS;
+			last.time_ns = f.now_ns;
+			last.ns[METRIC_OFF_RUNNABLE] = waits ? 180 * MS : 0;
+			profile_end_thread(f.profile, &last);
+			profile_end_process(f.profile, process, f.now_ns);
+		}
+		finish(10000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-SPAWN");
+		cr_assert_eq(finding != NULL, waits);
+		cr_expect(!finding || strstr(finding->fact, "live for 200.0 ms"), "%s",
+		          finding ? finding->fact : "");
+	}
+}
+
 Test(finding_ops, short_processes_of_several_names)
 {
 	start_processes(40, 15, 20);
