@@ -51,11 +51,19 @@ struct named {
 	bool leads;       // and to others, too: it is only the way to what Python calls
 };
 
+// A function that has no name and what stands within it, put there in place of a call.
+struct inlined {
+	uint64_t address; // where the function begins
+	uint32_t name;    // 0: nothing, or several
+};
+
 struct module_names {
 	struct function_starts *starts;
 	struct named *named; // sorted
 	size_t count, capacity;
-	bool checked; // that nobody else jumps to what has a name by a jump
+	bool checked;            // that nobody else jumps to what has a name by a jump
+	struct inlined *inlined; // in the order in which they were asked for
+	size_t inlined_count, inlined_capacity;
 };
 
 struct applying {
@@ -70,6 +78,7 @@ static void applying_at_scope_end(struct applying *a)
 	for (uint32_t i = 0; a->modules && i < modules_count(a->profile->modules); i++) {
 		function_starts_close(a->modules[i].starts);
 		free(a->modules[i].named);
+		free(a->modules[i].inlined);
 	}
 	free(a->modules);
 	free(a->named);
@@ -324,6 +333,22 @@ static bool name_node(struct applying *a, uint32_t node, const struct location *
 #define CALL       0xe8 // call rel32
 #define CALL_BYTES 5
 
+// What the call that returns to L has called, without a pointer; 0: it is no such call.
+static uint64_t called_from(const struct applying *a, const struct location *l)
+{
+	if (!is_native(l) || !l->module || !a->modules[l->module - 1].starts)
+		return 0;
+	const struct function_starts *starts = a->modules[l->module - 1].starts;
+	uint64_t start = function_starts_find(starts, l->address - 1);
+	struct bytes code = function_starts_code(starts, start, SIZE_MAX);
+	uint64_t end = l->address - start;
+	int32_t distance;
+	if (!start || end < CALL_BYTES || end > code.size || code.data[end - CALL_BYTES] != CALL)
+		return 0;
+	memcpy(&distance, code.data + end - sizeof(distance), sizeof(distance));
+	return l->address + (uint64_t)(int64_t)distance;
+}
+
 // Whether the frame above NODE calls the function that begins at ADDRESS itself: nobody has jumped
 // there then. Python's functions are called by pointers.
 static bool is_called_itself(const struct applying *a, uint32_t node, uint64_t address)
@@ -331,21 +356,56 @@ static bool is_called_itself(const struct applying *a, uint32_t node, uint64_t a
 	const struct profile *p = a->profile;
 	uint32_t caller = paths_node(&p->paths, node)->parent;
 
-	if (!caller || !paths_node(&p->paths, caller)->parent)
-		return false;
-	const struct location *l =
-		locations_get(&p->locations, paths_node(&p->paths, caller)->location);
-	if (!is_native(l) || !l->module || !a->modules[l->module - 1].starts)
-		return false;
-	const struct function_starts *starts = a->modules[l->module - 1].starts;
-	uint64_t start = function_starts_find(starts, l->address - 1);
-	struct bytes code = function_starts_code(starts, start, SIZE_MAX);
-	uint64_t end = l->address - start;
-	int32_t distance;
-	if (!start || end < CALL_BYTES || end > code.size || code.data[end - CALL_BYTES] != CALL)
-		return false;
-	memcpy(&distance, code.data + end - sizeof(distance), sizeof(distance));
-	return l->address + (uint64_t)(int64_t)distance == address;
+	return caller && paths_node(&p->paths, caller)->parent &&
+	       called_from(a, locations_get(&p->locations,
+	                                    paths_node(&p->paths, caller)->location)) == address;
+}
+
+struct comparing {
+	const struct module_names *module;
+	uint32_t name;
+	bool several;
+};
+
+static bool add_compared(void *context, uint64_t with)
+{
+	struct comparing *c = context;
+	const struct named *named = find_named(c->module, with);
+
+	if (!named || named->by_jump || !named->name)
+		return true;
+	c->several |= c->name && c->name != named->name;
+	c->name = named->name;
+	return !c->several;
+}
+
+// Of what Python calls by pointers, the function that stands within the one at START; 0: none that
+// is known, or no memory.
+static uint32_t find_inlined(struct module_names *m, uint64_t start)
+{
+	struct comparing c = { .module = m };
+
+	for (size_t i = 0; i < m->inlined_count; i++)
+		if (m->inlined[i].address == start)
+			return m->inlined[i].name;
+	function_starts_compares(m->starts, start, add_compared, &c);
+	if (!array_reserve(&m->inlined, &m->inlined_capacity, m->inlined_count + 1))
+		return 0;
+	m->inlined[m->inlined_count++] = (struct inlined){ start, c.several ? 0 : c.name };
+	return m->inlined[m->inlined_count - 1].name;
+}
+
+// The name of what stands within a function of the interpreter, at L, that has none: what calls
+// something there that has no name either, without a pointer, is a part of that.
+static uint32_t name_within(const struct applying *a, const struct location *l)
+{
+	bool returns = l->kind == FRAME_RETURN || l->kind == FRAME_INTERPRETER_RETURN;
+	struct module_names *m = l->module ? &a->modules[l->module - 1] : NULL;
+	uint64_t to = returns && m && m->count ? called_from(a, l) : 0;
+
+	if (!to || function_starts_find(m->starts, to) != to || find_named(m, to))
+		return 0;
+	return find_inlined(m, function_starts_find(m->starts, l->address - 1));
 }
 
 // The interpreter calls these for its operators, by a table of pointers; those of the module
@@ -392,9 +452,10 @@ static bool visit(struct applying *a, uint32_t node)
 	bool sure = false;
 	if (above == PYTHON && named && !find_for_sure(a, node, &l, named, &sure))
 		return false;
-	if (sure) {
+	uint32_t name = sure ? named->name : above == PYTHON && !named ? name_within(a, &l) : 0;
+	if (name) {
 		a->below[node - 1] = l.module;
-		return name_node(a, node, &l, named->name);
+		return name_node(a, node, &l, name);
 	}
 	if (above == l.module && !is_hidden_kind(l.kind) && !has_lines(p, &l))
 		return move(a, node,

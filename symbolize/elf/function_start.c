@@ -186,6 +186,76 @@ void function_starts_jumps(const struct function_starts *f, uint64_t start,
 		}
 }
 
+#define LOAD         0x8d // lea r64, m
+#define LOAD_BYTES   6    // with a displacement from where it ends, behind REX.W
+#define COMPARE_TO   0x39 // cmp r64, r64
+#define COMPARE_FROM 0x3b
+#define COMPARE_RAX  0x3d // cmp rax, imm32
+#define COMPARE_IMM  0x81 // and another register
+#define COMPARE_NEAR 24   // bytes at most between lea and cmp
+#define REX_W        0x48
+#define REX_R        0x04
+#define REX_B        0x01
+
+static bool is_wide(uint8_t rex)
+{
+	return (rex & 0xf8) == REX_W;
+}
+
+// One of the two registers of MODRM, with REX in front of the operation, is R.
+static bool is_of(uint8_t rex, uint8_t modrm, unsigned r)
+{
+	unsigned reg = (modrm >> 3 & 7u) + (rex & REX_R ? 8u : 0);
+	unsigned rm = (modrm & 7u) + (rex & REX_B ? 8u : 0);
+
+	return modrm >= 0xc0 && (reg == r || rm == r);
+}
+
+// Whether register R is compared soon after AT.
+static bool is_compared(struct bytes code, size_t at, unsigned r)
+{
+	for (size_t end = at + COMPARE_NEAR; at < end && at + 2 < code.size; at++)
+		if (is_wide(code.data[at]) &&
+		    (code.data[at + 1] == COMPARE_TO || code.data[at + 1] == COMPARE_FROM) &&
+		    is_of(code.data[at], code.data[at + 2], r))
+			return true;
+	return false;
+}
+
+// What is compared with the address that the operation at AT has, of code that begins at START; 0:
+// nothing.
+static uint64_t read_compare(struct bytes code, uint64_t start, size_t at)
+{
+	const uint8_t *bytes = code.data;
+	size_t left = code.size - at;
+
+	if (!at || !is_wide(bytes[at - 1]) || left < LOAD_BYTES)
+		return 0;
+	if (bytes[at] == COMPARE_RAX)
+		return (uint32_t)read_i32(bytes + at + 1);
+	uint8_t modrm = bytes[at + 1];
+	if (bytes[at] == COMPARE_IMM)
+		return (modrm & 0xf8) == 0xf8 ? (uint32_t)read_i32(bytes + at + 2) : 0;
+	unsigned r = (modrm >> 3 & 7u) + (bytes[at - 1] & REX_R ? 8u : 0);
+	if ((modrm & 0xc7) != 0x05 || !is_compared(code, at + LOAD_BYTES, r))
+		return 0;
+	return start + at + LOAD_BYTES + (uint64_t)(int64_t)read_i32(bytes + at + 2);
+}
+
+void function_starts_compares(const struct function_starts *f, uint64_t start,
+                              bool (*visit)(void *context, uint64_t with), void *context)
+{
+	static const uint8_t all[] = { LOAD, COMPARE_RAX, COMPARE_IMM };
+	struct bytes code = function_starts_code(f, start, CODE_MAX);
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (size_t at = 0; next_operation(code, all[i], &at); at++) {
+			uint64_t with = read_compare(code, start, at);
+			if (with && function_starts_find(f, with) == with && !visit(context, with))
+				return;
+		}
+}
+
 // Addresses to look for. Most jumps lead elsewhere within their range, which one bit says.
 struct wanted {
 	const uint64_t *addresses; // sorted

@@ -41,6 +41,14 @@ void function_starts_jumps_to(const struct function_starts *f, const uint64_t *w
                               void (*visit)(void *context, uint64_t from, uint64_t to),
                               void *context);
 
+/*
+ * Calls VISIT for each function whose address the function that begins at START compares with a
+ * register, by its bytes as above. Compilers that know from a profile which function a pointer
+ * mostly leads to compare it with that one's address, and have put its code where they are equal.
+ */
+void function_starts_compares(const struct function_starts *f, uint64_t start,
+                              bool (*visit)(void *context, uint64_t with), void *context);
+
 /* The code from START on, where a function begins: up to the next one or the end of its section,
    and at most MAX bytes. Lives until the file is closed; empty if there is none. */
 struct bytes function_starts_code(const struct function_starts *f, uint64_t start, size_t max);

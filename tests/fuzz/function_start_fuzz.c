@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where functions begin in a file that is anything at all, and where they jump to.
+// Where functions begin in a file that is anything at all, and what they jump to or compare with.
 #include "symbolize/elf/function_start.h"
 
 #include <sys/mman.h>
@@ -37,6 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint64_t start = function_starts_find(f, address + i);
 		function_starts_jumps(f, start, count, &jumps);
 		function_starts_jumps(f, i % 2 ? ~i : 0x401000 + i * 16, count, &jumps);
+		function_starts_compares(f, start, count, &jumps);
+		function_starts_compares(f, 0x1000 + i * 16, count, &jumps);
 		function_starts_exported(f, start);
 		function_starts_code(f, start, 100);
 		starts[i] = 0x1000 + i * 16;

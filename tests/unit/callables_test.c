@@ -15,6 +15,7 @@
 void call_machinery(void), sorted(void), sort(void), alone(void), jumper(void), behind(void);
 void outer(void), shared(void), direct(void), after_direct(void);
 void in_place(void), PyNumber_InPlaceAdd(void);
+void after_inlined(void), after_named(void), after_pointer(void);
 __asm__(".pushsection .text\n"
         ".macro function name\n"
         "	.globl \\name\n"
@@ -65,6 +66,26 @@ __asm__(".pushsection .text\n"
         "	.long behind - . - 4\n"
         ".globl after_direct\n"
         "after_direct:\n"
+        "	nop\n"
+        "	.cfi_endproc\n"
+        // What a pointer mostly leads to stands within its caller.
+        ".globl promoting\n"
+        "promoting:\n"
+        "	.cfi_startproc\n"
+        "	lea alone(%rip), %r13\n"
+        "	cmp %r13, %rax\n"
+        "	jne promoting\n"
+        "	.byte 0xe8\n"
+        "	.long call_machinery - . - 4\n"
+        ".globl after_inlined\n"
+        "after_inlined:\n"
+        "	.byte 0xe8\n"
+        "	.long sort - . - 4\n"
+        ".globl after_named\n"
+        "after_named:\n"
+        "	call *%rax\n"
+        ".globl after_pointer\n"
+        "after_pointer:\n"
         "	nop\n"
         "	.cfi_endproc\n"
         "	function the_end\n"
@@ -251,6 +272,35 @@ Test(callables, but_not_if_it_is_called_from_where_it_was_not_by_pointer)
 	const struct frame frames[] = { in(&s, behind, FRAME_INTERPRETER_EXACT), caller, s.python };
 	spend(&s, 5, frames, 3);
 	cr_expect(eq(str, (char *)rows(&s), "work 5/5"));
+	end(&s);
+}
+
+// The rows where a function without a name that compares with alone's address returns to AFTER,
+// from CALLEE.
+static const char *rows_within(struct scene *s, void (*callee)(void), void (*after)(void))
+{
+	begin(s);
+	name(s, alone, "{method 'match' of 're.Pattern' objects}");
+	name(s, sort, "{method 'sort' of 'list' objects}");
+	struct frame caller = in(s, after, FRAME_INTERPRETER_RETURN);
+	caller.address--; // where the call returns to
+	const struct frame frames[] = { in(s, callee, FRAME_INTERPRETER_EXACT), caller, s->python };
+	spend(s, 5, frames, 3);
+	return rows(s);
+}
+
+// As re's match() in Ubuntu's Python 3.10.
+Test(callables, a_function_that_was_put_into_its_caller_is_known_by_a_comparison)
+{
+	struct scene s;
+
+	cr_expect(eq(str, (char *)rows_within(&s, call_machinery, after_inlined),
+	             "{method 'match' of 're.Pattern' objects} 5/5, work 0/5"));
+	end(&s);
+	cr_expect(eq(str, (char *)rows_within(&s, sort, after_named),
+	             "{method 'sort' of 'list' objects} 5/5, work 0/5"));
+	end(&s);
+	cr_expect(eq(str, (char *)rows_within(&s, call_machinery, after_pointer), "work 5/5"));
 	end(&s);
 }
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 // Two jump to the third, one by a jump that the assembler does not shorten.
-void jumper(void), near_jumper(void), landing(void);
+void jumper(void), near_jumper(void), landing(void), comparer(void);
 __asm__(".pushsection .text\n"
         ".globl jumper\n"
         "jumper:\n"
@@ -30,6 +30,18 @@ __asm__(".pushsection .text\n"
         "	.cfi_startproc\n"
         "	nop\n"
         "	nop\n"
+        "	ret\n"
+        "	.cfi_endproc\n"
+        ".globl comparer\n"
+        "comparer:\n"
+        "	.cfi_startproc\n"
+        "	lea jumper(%rip), %rcx\n" // without a comparison
+        "	lea landing(%rip), %r13\n"
+        "	lea -1(%r12), %rsi\n"
+        "	cmp %r13, %rax\n"
+        "	jne comparer\n"
+        "	lea near_jumper(%rip), %rdx\n"
+        "	cmp %rax, %rsi\n" // of other registers
         "	ret\n"
         "	.cfi_endproc\n"
         ".popsection\n");
@@ -119,6 +131,34 @@ Test(function_start, a_jump_to_where_another_function_begins_is_found)
 	cr_expect(eq(u64, to, 0));
 	function_starts_jumps(f, UINT64_MAX - 2, take, &to);
 	cr_expect(eq(u64, to, 0));
+}
+
+static bool count(void *context, uint64_t with)
+{
+	struct {
+		uint64_t last;
+		size_t count;
+	} *seen = context;
+
+	seen->last = with;
+	seen->count++;
+	return true;
+}
+
+Test(function_start, a_function_whose_address_is_compared_with_is_found)
+{
+	cleanup(function_starts) struct function_starts *f = open_self();
+	struct {
+		uint64_t last;
+		size_t count;
+	} seen = { .count = 0 };
+
+	function_starts_compares(f, where_of(comparer).address, count, &seen);
+	cr_expect(eq(sz, seen.count, 1));
+	cr_expect(eq(u64, seen.last, where_of(landing).address));
+	function_starts_compares(f, where_of(jumper).address, count, &seen);
+	function_starts_compares(f, UINT64_MAX - 2, count, &seen);
+	cr_expect(eq(sz, seen.count, 1));
 }
 
 struct jumps {
