@@ -21,7 +21,7 @@
 
 struct code {
 	const char *file; /* as the interpreter has it: a path, "<string>", "<frozen ...>" */
-	const char *name; /* qualified, from 3.11 on */
+	const char *name; /* qualified; up to 3.10 only where its source was read */
 	uint32_t first_line;
 };
 

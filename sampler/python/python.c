@@ -2,19 +2,26 @@
 #include "sampler/python/python.h"
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/foreign_file.h"
 #include "base/hash.h"
 #include "base/module.h"
 #include "base/python_lines.h"
+#include "base/python_scope.h"
 #include "sampler/python/python_remote.h"
 #include "sampler/unwind/address_space.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define OBJECTS_MAX (1u << 20) // numbers come from the target
 #define NUMBERS_MAX (1u << 16) // of chains, of modules
 #define LINES       2048       // that are remembered
 #define ANCHORED    0x030b     // the first version that leaves them on the stack
+#define QUALIFIED   0x030b     // the first version whose code objects say what they are in
+#define SOURCE_MAX  (4u << 20) // bytes of a file
 #define MAKES_CODE  0x030c     // the first version that may run code that it has made itself
 #define ENTRY_CALLS 2          // functions of the interpreter at most, from its loop to such code
 
@@ -91,6 +98,20 @@ static struct python_object *make_room(struct python_objects *o, uint32_t number
 	return &o->objects[number];
 }
 
+// NULL: nothing better than NAME is known, or no memory.
+static char *qualify(const char *file, const char *name, uint32_t first_line)
+{
+	const struct foreign_rules rules = { .max_bytes = SOURCE_MAX };
+	struct stat st;
+
+	if (*file != '/' || *name == '<')
+		return NULL;
+	cleanup_close int fd = foreign_open(file, &rules, &st, NULL);
+	cleanup_free char *text = fd >= 0 ? malloc((size_t)st.st_size + 1) : NULL;
+	ssize_t size = text ? read(fd, text, (size_t)st.st_size) : -1;
+	return size > 0 ? python_qualified_name(text, (size_t)size, first_line, name) : NULL;
+}
+
 static uint32_t name_code(struct codes *codes, const struct event_python_code *event)
 {
 	cleanup_free char *file = strndup(event->file, event->file_bytes);
@@ -98,7 +119,10 @@ static uint32_t name_code(struct codes *codes, const struct event_python_code *e
 
 	if (!file || !name)
 		return 0;
-	return codes_add(codes, &(struct code){ file, name, event->first_line });
+	cleanup_free char *qualified =
+		event->version < QUALIFIED ? qualify(file, name, event->first_line) : NULL;
+	return codes_add(codes,
+	                 &(struct code){ file, qualified ? qualified : name, event->first_line });
 }
 
 static bool fill(struct python_object *object, struct codes *codes,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 foreach(module array code error flops foreign_file function_name go_function go_table hash kallsyms known_calls mapped message module
         namespaces new_file op origin provider
-        nearest python_lines ring schedule secret strings)
+        nearest python_lines python_scope ring schedule secret strings)
   unit(${module} LIBS base)
 endforeach()
 # The assertions of unit tests; and that they fail where they do not hold, all of them.
@@ -15,3 +15,4 @@ set_tests_properties(expect_fails PROPERTIES LABELS unit TIMEOUT 60)
 fuzz(go_table LIBS base)
 fuzz(namespaces LIBS base)
 fuzz(python_lines LIBS base)
+fuzz(python_scope LIBS base)

@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 
+import qualified
+
 LONG = 0.3
 out = threading.Lock()
 
@@ -27,14 +29,10 @@ def say(name, ms, stack):
         os.write(1, f"wait {name} {ms:.3f} {json.dumps(stack)}\n".encode())
 
 
-def function_of(code):
-    return getattr(code, "co_qualname", code.co_name)
-
-
 def stack_of(frame):
     found = []
     while frame:
-        found.append([function_of(frame.f_code), frame.f_code.co_filename, frame.f_lineno])
+        found.append([qualified.name_of(frame.f_code), frame.f_code.co_filename, frame.f_lineno])
         frame = frame.f_back
     return found[::-1]
 
