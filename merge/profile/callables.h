@@ -12,6 +12,9 @@
  *	list_sort      interpreter       (hidden)
  *	memmove        libc              memmove
  *
+ * A compiler may have put the code of such a function into one that calls it by a pointer: that one
+ * has its name then (see function_starts_compares()).
+ *
  * The nodes of the tree that stand for these are moved to locations of their own, until more is
  * added to the profile. For the files of merge/ alone.
  */

@@ -670,7 +670,7 @@ Test(finding_ops, short_processes_of_one_name)
 	cr_expect(strstr(finding->fact, "40 processes of basename, which"), "%s", finding->fact);
 }
 
-// A program that is there to start others is told how to start fewer.
+// For a program that starts others, the advice is how to start fewer.
 static void start_children(const char *starter, unsigned count)
 {
 	profile_add_process(f.profile, &(struct process_event){ .process = 2,

@@ -674,6 +674,17 @@ static void change(uint32_t thread, uint64_t from_ns, enum thread_state state,
 	                                      .cause = METRIC_OFF_LOCK });
 }
 
+// A wait of THREAD that nobody looked at ends now.
+static void end_unseen_wait(uint32_t thread, uint64_t from_ns)
+{
+	wall_span(wall, &(struct span_event){ .thread = thread,
+	                                      .from_ns = from_ns,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = METRIC_OFF_OTHER });
+}
+
 // A wait of thread 1 for thread 2, told as it ended now.
 static void tell_wait_for_2(uint64_t from_ns, uint64_t to_ns)
 {
@@ -739,12 +750,7 @@ Test(wall, a_stack_that_stands_for_later_waits_is_of_those)
 			now += MS;
 			tick(2, 2, false);
 		}
-		wall_span(wall, &(struct span_event){ .thread = 1,
-		                                      .from_ns = begin,
-		                                      .to_ns = now,
-		                                      .state = THREAD_BLOCKED,
-		                                      .next = THREAD_RUNS,
-		                                      .cause = METRIC_OFF_OTHER });
+		end_unseen_wait(1, begin);
 		tell_wait_for_2(begin, now);
 		now += MS;
 		tick(1, 1, false);
@@ -832,12 +838,7 @@ Test(wall, a_holder_that_nobody_looked_at_is_where_it_waits_at_other_times)
 		change(1, now, THREAD_RUNS, THREAD_BLOCKED);
 		change(2, now, THREAD_RUNS, THREAD_BLOCKED);
 		now += 6 * MS;
-		wall_span(wall, &(struct span_event){ .thread = 2,
-		                                      .from_ns = begin,
-		                                      .to_ns = now,
-		                                      .state = THREAD_BLOCKED,
-		                                      .next = THREAD_RUNS,
-		                                      .cause = METRIC_OFF_OTHER });
+		end_unseen_wait(2, begin);
 		change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
 		tell_wait_for_2(begin, now);
 		now += MS;
