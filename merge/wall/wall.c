@@ -156,6 +156,16 @@ static struct history *add_thread(struct wall *w, uint32_t number, uint32_t tag)
 	return h;
 }
 
+// Who started P, whose first thread begins: a parent with one thread is no question. 0: not known.
+static uint32_t maker_of(const struct wall *w, const struct process *p)
+{
+	const struct process *parent = p->first_thread ? NULL : wall_find_process(w, p->parent);
+	const struct history *first =
+		parent && parent->live == 1 ? wall_find_thread(w, parent->first_thread) : NULL;
+
+	return first && !first->ended ? first->number : 0;
+}
+
 void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag, uint64_t time_ns)
 {
 	struct process *p = wall_find_process(w, process);
@@ -176,6 +186,7 @@ void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag
 		w->root = h;
 	if (!p)
 		return;
+	h->maker = maker_of(w, p);
 	p->live++;
 	if (!p->first_thread)
 		p->first_thread = number;

@@ -195,16 +195,35 @@ static void push_drawn(struct wall *w, struct history *h, const struct history *
 	*at = to_ns;
 }
 
-// What V did from FROM_NS to TO_NS is what H waited for.
+#define MAKERS_MAX 16 // a shell, its subshell, that one's command: more are rare
+
+// Who was to start V, which H waited for up to TO_NS before there was any; NULL: it is not known,
+// or is H itself.
+static const struct history *known_maker(const struct wall *w, const struct history *h,
+                                         const struct history *v, uint64_t to_ns)
+{
+	const struct history *maker = v->maker ? wall_find_thread(w, v->maker) : NULL;
+
+	return maker && maker != h && is_known(maker, to_ns) ? maker : NULL;
+}
+
+// What V did from FROM_NS to TO_NS is what H waited for; before V began, what its MAKERS did, of
+// which so many more are looked for.
 static void push_copy(struct wall *w, struct history *h, const struct raw *raw,
-                      const struct history *v, uint64_t from_ns, uint64_t to_ns, uint32_t via)
+                      const struct history *v, uint64_t from_ns, uint64_t to_ns, uint32_t via,
+                      unsigned makers)
 {
 	uint64_t at = from_ns;
 	enum metric cause = (enum metric)raw->cause;
 
 	if (at < v->born_ns) {
-		push_wait(w, h, at, min_ns(v->born_ns, to_ns), cause, false);
-		at = min_ns(v->born_ns, to_ns);
+		uint64_t born_ns = min_ns(v->born_ns, to_ns);
+		const struct history *maker = makers ? known_maker(w, h, v, born_ns) : NULL;
+		if (maker)
+			push_copy(w, h, raw, maker, at, born_ns, via, makers - 1);
+		else
+			push_wait(w, h, at, born_ns, cause, false);
+		at = born_ns;
 	}
 	if (at < v->folded_ns && at < to_ns) {
 		push_bins(w, h, v, at, min_ns(v->folded_ns, to_ns), raw, via);
@@ -755,7 +774,7 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 		if (v && v != h) {
 			uint32_t via = wall_count_edge(w, h, raw, times, at, s->until_ns, s->thread,
 			                               guessed);
-			push_copy(w, h, raw, v, at, s->until_ns, via);
+			push_copy(w, h, raw, v, at, s->until_ns, via, MAKERS_MAX);
 			w->coverage.known_ns += s->until_ns - at;
 			w->coverage.guessed_ns += guessed ? s->until_ns - at : 0;
 			if (raw->ran)

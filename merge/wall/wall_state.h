@@ -178,6 +178,7 @@ struct ender {
 
 struct history {
 	uint32_t number, process, tag;
+	uint32_t maker; /* the thread that started its process; 0: not known */
 	uint64_t born_ns;
 	enum thread_state state; /* THREAD_GONE: it has ended, or not begun */
 	uint64_t since_ns;

@@ -635,6 +635,24 @@ Test(wall, those_who_have_ended_long_ago_are_forgotten_and_have_their_time)
 	wall_free(wall);
 }
 
+static void change(uint32_t thread, uint64_t from_ns, enum thread_state state,
+                   enum thread_state next)
+{
+	wall_span(wall, &(struct span_event){ .thread = thread,
+	                                      .from_ns = from_ns,
+	                                      .to_ns = now,
+	                                      .state = state,
+	                                      .next = next,
+	                                      .cause = METRIC_OFF_LOCK });
+}
+
+// THREAD of PROCESS begins, on a CPU.
+static void begin_running(uint32_t thread, uint32_t process)
+{
+	wall_thread(wall, thread, process, thread, now);
+	change(thread, now, THREAD_READY, THREAD_RUNS);
+}
+
 // Threads 1 and 2 of one process run from now on.
 static void two_run(void)
 {
@@ -642,14 +660,8 @@ static void two_run(void)
 	memset(told, 0, sizeof(told));
 	wall = wall_new(hear, NULL);
 	wall_process(wall, 1, 0);
-	for (uint32_t i = 1; i <= 2; i++) {
-		wall_thread(wall, i, 1, i, now);
-		wall_span(wall, &(struct span_event){ .thread = i,
-		                                      .from_ns = now,
-		                                      .to_ns = now,
-		                                      .state = THREAD_READY,
-		                                      .next = THREAD_RUNS });
-	}
+	for (uint32_t i = 1; i <= 2; i++)
+		begin_running(i, 1);
 }
 
 // A millisecond of THREAD, on a CPU.
@@ -661,17 +673,6 @@ static void tick(uint32_t thread, uint32_t node, bool spins)
 	                                       .time_ns = now,
 	                                       .weight_ns = MS,
 	                                       .spins = spins });
-}
-
-static void change(uint32_t thread, uint64_t from_ns, enum thread_state state,
-                   enum thread_state next)
-{
-	wall_span(wall, &(struct span_event){ .thread = thread,
-	                                      .from_ns = from_ns,
-	                                      .to_ns = now,
-	                                      .state = state,
-	                                      .next = next,
-	                                      .cause = METRIC_OFF_LOCK });
 }
 
 // A wait of THREAD that nobody looked at ends now.
@@ -1202,14 +1203,8 @@ Test(wall, who_polls_for_other_ranks_waits_for_one_that_works)
 	wall = wall_new(hear, NULL);
 	for (uint32_t i = 1; i <= 3; i++)
 		wall_process(wall, i, i < 3 ? 9 : 8);
-	for (uint32_t i = 1; i <= 3; i++) {
-		wall_thread(wall, i, i, i, now);
-		wall_span(wall, &(struct span_event){ .thread = i,
-		                                      .from_ns = now,
-		                                      .to_ns = now,
-		                                      .state = THREAD_READY,
-		                                      .next = THREAD_RUNS });
-	}
+	for (uint32_t i = 1; i <= 3; i++)
+		begin_running(i, i);
 	for (uint64_t ms = 0; ms < 500; ms++) {
 		bool polls = ms >= 100 && ms < 400;
 		now += MS;
@@ -1490,12 +1485,7 @@ Test(wall, a_child_that_is_missed_late_was_waited_for)
 	wall = wall_new(hear, NULL);
 	for (uint32_t i = 1; i <= 3; i++) {
 		wall_process(wall, i, i == 1 ? 0 : 1);
-		wall_thread(wall, i, i, i, now);
-		wall_span(wall, &(struct span_event){ .thread = i,
-		                                      .from_ns = now,
-		                                      .to_ns = now,
-		                                      .state = THREAD_READY,
-		                                      .next = THREAD_RUNS });
+		begin_running(i, i);
 	}
 	uint64_t begin = now;
 	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
@@ -1531,12 +1521,7 @@ Test(wall, vfork_waits_for_the_exec_of_its_child)
 	wall = wall_new(hear, NULL);
 	for (uint32_t i = 1; i <= 2; i++) {
 		wall_process(wall, i, i - 1);
-		wall_thread(wall, i, i, i, now);
-		wall_span(wall, &(struct span_event){ .thread = i,
-		                                      .from_ns = now,
-		                                      .to_ns = now,
-		                                      .state = THREAD_READY,
-		                                      .next = THREAD_RUNS });
+		begin_running(i, i);
 	}
 	uint64_t begin = now;
 	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
@@ -1564,6 +1549,68 @@ Test(wall, vfork_waits_for_the_exec_of_its_child)
 	cr_expect(epsilon_eq(dbl, told[2] / MS, 50, 0.1));
 	cr_expect(epsilon_eq(dbl, told[3] / MS, 0, 0.1));
 	wall_free(wall);
+}
+
+// What THREAD was seen to wait on: process PEER has the other end.
+static void tell_peer(uint32_t thread, uint32_t peer, uint64_t inode)
+{
+	wall_peers(wall, &(struct peers_event){ .thread = thread,
+	                                        .time_ns = now,
+	                                        .inode = inode,
+	                                        .count = 1,
+	                                        .processes = &peer });
+}
+
+// A shell reads what a subshell's command writes: before that command there was the subshell, which
+// had yet to start it. With another thread in the subshell it is not known who did.
+static void wait_for_grandchild(bool alone)
+{
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	for (uint32_t i = 1; i <= 2; i++) {
+		wall_process(wall, i, i - 1);
+		begin_running(i, i);
+	}
+	if (!alone) {
+		wall_thread(wall, 4, 2, 4, now);
+		change(4, now, THREAD_READY, THREAD_BLOCKED);
+	}
+	uint64_t begin = now, born = now + 40 * MS;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 40; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	wall_process(wall, 3, 2);
+	begin_running(3, 3);
+	change(2, begin, THREAD_RUNS, THREAD_BLOCKED);
+	tell_peer(1, 3, 4711);
+	for (int ms = 0; ms < 60; ms++) {
+		now += MS;
+		tick(3, 3, false);
+	}
+	change(3, born, THREAD_RUNS, THREAD_GONE);
+	wall_thread_end(wall, 3, now);
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = begin,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = METRIC_OFF_PIPE });
+	wall_finish(wall, now);
+	wall_free(wall);
+}
+
+Test(wall, who_waits_for_a_process_that_is_yet_to_be_started_waits_for_who_starts_it)
+{
+	wait_for_grandchild(true);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 40, 1));
+	cr_expect(epsilon_eq(dbl, told[3] / MS, 60, 1));
+	cr_expect(epsilon_eq(dbl, told[0] / MS, -100, 1)); // of the wait nothing is left
+	wait_for_grandchild(false);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 0, 1));
+	cr_expect(epsilon_eq(dbl, told[3] / MS, 60, 1));
 }
 
 // Thread 1, the first of its process, sleeps or polls for 100 ms three times, for CAUSE, and looks
@@ -1654,12 +1701,7 @@ static void begin_two_processes(void)
 	wall = wall_new(hear, NULL);
 	for (uint32_t i = 1; i <= 2; i++) {
 		wall_process(wall, i, 0);
-		wall_thread(wall, i, i, i, now);
-		wall_span(wall, &(struct span_event){ .thread = i,
-		                                      .from_ns = now,
-		                                      .to_ns = now,
-		                                      .state = THREAD_READY,
-		                                      .next = THREAD_RUNS });
+		begin_running(i, i);
 	}
 }
 
@@ -1673,16 +1715,6 @@ static void tell_peer_2(bool outside)
 	                                        .outside = outside,
 	                                        .count = 1,
 	                                        .processes = &other });
-}
-
-// What THREAD was seen to wait on: process PEER has the other end.
-static void tell_peer(uint32_t thread, uint32_t peer, uint64_t inode)
-{
-	wall_peers(wall, &(struct peers_event){ .thread = thread,
-	                                        .time_ns = now,
-	                                        .inode = inode,
-	                                        .count = 1,
-	                                        .processes = &peer });
 }
 
 // Thread 1 waits for LENGTH_MS, in which thread 2 works at node 2.
