@@ -373,22 +373,23 @@ bool verdict_all_wait(const struct verdict_facts *f, struct verdict *v)
 		if (m != METRIC_OFF_RUNNABLE && m != METRIC_OFF_CHILD &&
 		    row->self_ns[m] > row->self_ns[most])
 			most = (enum metric)m;
-	if (most == METRIC_ON_CPU || share_of(row->self_ns[most], f->both->all) < WAIT_SHARE)
+	// Nor is what idle threads of libraries waited, which the row's own time is without.
+	uint64_t waited = row->self_ns[most] < row->self ? row->self_ns[most] : row->self;
+	if (most == METRIC_ON_CPU || share_of(waited, f->both->all) < WAIT_SHARE)
 		return false;
 	verdict_name_row(row, place, sizeof(place));
 	// What is waited for is a thread, not a socket: who that is, and where it was, is known.
-	if (!children && share_of(signalled_ns(f), row->self_ns[most]) >= MOST_SHARE) {
+	if (!children && share_of(signalled_ns(f), waited) >= MOST_SHARE) {
 		verdict_say(
 			v,
 			"%s %% of the time its threads and processes waited in %s, mostly until another "
 			"one sent a signal.",
-			format_percent(row->self_ns[most], f->both->all).text, place);
+			format_percent(waited, f->both->all).text, place);
 		return verdict_advise(
 			v, "See who sends it and what that one did meanwhile: bottleneck "
 			   "report --waits");
 	}
-	verdict_say(v, "%s %% of the time %s %s, in %s.",
-	            format_percent(row->self_ns[most], f->both->all).text,
+	verdict_say(v, "%s %% of the time %s %s, in %s.", format_percent(waited, f->both->all).text,
 	            children ? "the processes that it started" : "its threads and processes",
 	            wait_phrase(most, true), place);
 	return verdict_advise(

@@ -1623,6 +1623,13 @@ Test(text_verdict, a_server_whose_processes_wait_is_told_so)
 	row.self_ns[METRIC_OFF_NET] = 340 * NS_PER_SEC;
 	profile->totals.on_cpu_ns = 30 * NS_PER_SEC;
 	expect_verdict(profile, "No function holds more");
+	// Most of it, and more than all that is counted, is of threads that only wait for work.
+	profile->totals.on_cpu_ns = 8 * NS_PER_SEC;
+	row.self = 60 * NS_PER_SEC;
+	profile->all = 100 * NS_PER_SEC;
+	expect_verdict(profile, "60.0 % of the time its threads and processes waited for sockets");
+	row.self = NS_PER_SEC;
+	expect_verdict(profile, "No function holds more");
 }
 
 Test(text_verdict, a_python_without_the_agent_needs_the_agent_and_not_its_callers)
