@@ -19,6 +19,17 @@ Test(origin, of_the_system)
 	cr_expect(origin_is_foreign(NULL, NULL));
 	cr_expect(origin_is_foreign("[kernel]", NULL));
 	cr_expect(origin_is_foreign("/home/u/app", "/usr/local/go/src/runtime/proc.go"));
+	cr_expect(origin_is_foreign("/home/u/app", "/usr/share/go-1.19/src/regexp/regexp.go"));
+	cr_expect(origin_is_foreign("/home/u/app", "/home/u/.cargo/registry/src/"
+	                                           "index.crates.io-1cd66030c949c28d/"
+	                                           "regex-1.7.1/src/compile.rs"));
+	cr_expect(origin_is_foreign("/home/u/app",
+	                            "/usr/share/cargo/registry/regex-1.7.1/src/compile.rs"));
+	cr_expect(origin_is_foreign("/home/u/app",
+	                            "/home/u/.cargo/git/checkouts/serde-1/a1/serde/src/lib.rs"));
+	cr_expect(origin_is_foreign("/home/u/app", "/home/u/.rustup/toolchains/stable/lib/rustlib/"
+	                                           "src/rust/library/alloc/src/vec/mod.rs"));
+	cr_expect(origin_is_foreign("/home/u/app", "/home/u/build/_deps/fmt-src/src/format.cc"));
 	cr_expect(origin_is_foreign("/home/u/app",
 	                            "/home/u/go/pkg/mod/gopkg.in/yaml.v3@v3.0.1/yaml.go"));
 	cr_expect(origin_is_foreign("[jit 4711]", NULL));
