@@ -120,15 +120,17 @@ static const struct names table[] = {
 	  "int_malloc|int_free*|int_realloc|malloc_consolidate|unlink_chunk*|tcache_*|"
 	  "operator new*|operator delete*|Znwm|Znam|ZdlPv*|ZdaPv*|memalign|posix_memalign|"
 	  "aligned_alloc|je_*|tc_malloc|tc_free|mi_malloc*|mi_free*|sysmalloc*|systrim*|"
-	  "mmap|mmap64|munmap|mremap|madvise|brk|sbrk|libc_brk|default_morecore" },
+	  "mmap|mmap64|munmap|mremap|madvise|brk|sbrk|libc_brk|default_morecore|"
+	  "runtime.mallocgc*|runtime.newobject|runtime.makeslice*|runtime.growslice*|"
+	  "runtime.gcBgMarkWorker*|runtime.gcAssistAlloc*|runtime.bgsweep*|runtime.gcStart*" },
 	{ ACTIVITY(RELEASE),
 	  "free|cfree|libc_free|int_free*|operator delete*|ZdlPv*|ZdaPv*|tc_free|"
 	  "mi_free*|munmap" },
 	{ ACTIVITY(COPY),
 	  "memcpy*|memmove*|mempcpy*|wmemcpy*|wmemmove*|copy_user_*|rep_movs_alternative|"
 	  "copy_to_iter*|copy_from_iter*|copy_page_to_iter*|copy_page_from_iter*|"
-	  "copy_folio_to_iter*|copy_folio_from_iter*|copyin|copyout" },
-	{ ACTIVITY(FILL), "memset*|wmemset*|bzero|explicit_bzero" },
+	  "copy_folio_to_iter*|copy_folio_from_iter*|copyin|copyout|runtime.memmove" },
+	{ ACTIVITY(FILL), "memset*|wmemset*|bzero|explicit_bzero|runtime.memclrNoHeapPointers*" },
 	{ ACTIVITY(OBJECT), "<* as core::clone::Clone>::clone*" },
 	// What these do themselves is to copy elements, where a clone of an Arc only counts.
 	{ ACTIVITY(OBJECT) | ACTIVITY(COPY),
@@ -166,7 +168,10 @@ static const struct names table[] = {
 	{ ACTIVITY(REGEX),
 	  "sre_compile.py:*|sre_parse.py:*|re/_compiler.py:*|re/_parser.py:*|regcomp|re_compile_*|"
 	  "std::*::basic_regex*|std::basic_regex*|std::*regex*_Compiler*|std::__detail::_Compiler*|"
-	  "std::__detail::_Scanner*|pcre2_compile*|pcre_compile*" },
+	  "std::__detail::_Scanner*|pcre2_compile*|pcre_compile*|regexp.MustCompile*|"
+	  "regexp.Compile*|regexp.compile*|regexp/syntax.*|regex::*Regex*::new|"
+	  "<regex::*Regex*>::new|regex::builders::*|regex_syntax::*|re2::RE2::RE2*|re2::RE2::Init*|"
+	  "onig_new*|onig_compile*|Perl_re_op_compile|Perl_re_compile" },
 	{ ACTIVITY(MATCH),
 	  "{method 'match' of 're.Pattern' objects}|{method 'fullmatch' of 're.Pattern' objects}|"
 	  "{method 'search' of 're.Pattern' objects}|{method 'findall' of 're.Pattern' objects}|"
@@ -176,7 +181,8 @@ static const struct names table[] = {
 	  "regexec|re_search*|re_match*|bool std::__detail::__regex_algo_search*|"
 	  "std::__detail::_Executor<*|pcre2_match_*|pcre2_jit_match_*|pcre2_dfa_match_*|pcre_exec|"
 	  "pcre_dfa_exec|onig_search*|onig_match*|re2::RE2::DoMatch*|regex::regex::*::is_match*|"
-	  "regex::regex::*::find*|regex_automata::meta::*::search*|Perl_regexec_flags" },
+	  "regex::regex::*::find*|regex_automata::meta::*::search*|Perl_regexec_flags|"
+	  "regexp.(*Regexp).*|regexp.MatchString|regexp.Match" },
 	{ ACTIVITY(STREAM),
 	  "std::basic_istringstream*::basic_istringstream*|"
 	  "std::basic_ostringstream*::basic_ostringstream*|"

@@ -56,6 +56,20 @@ static const struct rule_callee ways_to_copy[] = {
 	  "reserve() allocates exactly as much as it is asked for: called for a little more each "
 	  "time, it copies all elements each time. Call it once with the final size, or not at all: "
 	  "push_back() and insert() grow by a factor." },
+	{ "runtime.concatstring",
+	  "A string that grows by += is copied whole each time: use strings.Builder, with Grow() "
+	  "for the final size, or collect the parts and join them once (strings.Join())." },
+	{ "runtime.growslice", "append() copies all of a slice that is full: make([]T, 0, n) with "
+	                       "the final size." },
+	{ NULL, NULL },
+};
+
+// Its collector works in other threads, or in those that allocate.
+static const struct rule_callee ways_to_allocate[] = {
+	{ "runtime.",
+	  "Go's allocator and collector take that time: make slices and maps with their "
+	  "final size, reuse buffers (sync.Pool), and pass values where no pointer is "
+	  "needed. GOGC=400 collects less often, for more memory." },
 	{ NULL, NULL },
 };
 
@@ -216,12 +230,14 @@ const struct rule rules_memory[] = {
 	  .threshold = 20,
 	  .within = { "CPU-SYS" },
 	  .title = "allocating and freeing memory",
-	  .formula = "CPU time in malloc, free, new, delete, mmap and munmap, but for copies of "
-	             "objects, as a share of the critical thread's time, or of all CPU time",
+	  .formula =
+	          "CPU time in malloc, free, new, delete, mmap, munmap and Go's allocator and "
+	          "collector, but for copies of objects, as a share of the critical thread's time, or of all CPU time",
 	  .why = "The time goes to the allocator's bookkeeping, and fresh memory is not in the "
 	         "caches.",
 	  .advice = "Allocate once outside the loop and reuse; reserve() the final size; see "
 	            "where: bottleneck report --sort mem --by line.",
+	  .by_callee = ways_to_allocate,
 	  .source = "our choice",
 	  .measure = measure_churn,
 	  .inside = true,

@@ -47,6 +47,14 @@ static const struct rule_callee moves[] = {
 	{ NULL, NULL },
 };
 
+static const struct rule_callee ways_to_compile[] = {
+	{ "regexp.", "Compile each pattern once: var re = regexp.MustCompile(...) outside of all "
+	             "functions, which goroutines may share." },
+	{ "regex::", "Compile each pattern once: static RE: LazyLock<Regex> = LazyLock::new(|| "
+	             "Regex::new(...).unwrap()), which threads may share." },
+	{ NULL, NULL },
+};
+
 // Where calls are seen to take no longer than the interpreter needs for them, none backtracks.
 static const struct rule_callee ways_to_match[] = {
 	{ "'re.Pattern'", "Look for a fixed word first where most texts do not match (in, "
@@ -254,6 +262,7 @@ const struct rule rules_waste[] = {
 	  .why = "Compiling a pattern takes far longer than matching a line with it.",
 	  .advice = "Compile each pattern once, outside the loop, and keep it: re.compile(), a "
 	            "static std::regex. Python's re module caches only the last 512.",
+	  .by_callee = ways_to_compile,
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .within = { "CPU-SYS", "PY-INTERP", "MEM-CHURN", "MEM-COPY" },

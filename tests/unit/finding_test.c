@@ -97,6 +97,46 @@ Test(finding, what_a_rule_saves_in_part_costs_that_part)
 		          "%s", rule_at(i)->id);
 }
 
+// What a run that is mostly at STACK is advised by rule ID.
+static void expect_advice(const char *stack, const char *id, const char *advice)
+{
+	end();
+	begin();
+	add(&f, 1, METRIC_ON_CPU, 900, stack);
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, id);
+	cr_assert(finding != NULL, "%s", stack);
+	cr_expect(strstr(finding->advice, advice) != NULL, "%s", finding->advice);
+}
+
+// Names as Go's and Rust's symbols have them.
+Test(finding, advice_by_what_go_and_rust_call)
+{
+	static const struct {
+		const char *stack, *rule, *advice;
+	} table[] = {
+		{ "main.parse a.go:5 > regexp.MustCompile@libc > regexp.compile@libc > "
+		  "regexp/syntax.(*parser).push@libc",
+		  "CPU-REGEX", "var re = regexp.MustCompile" },
+		{ "app::parse a.rs:5 > regex::regex::string::Regex::new@libc > "
+		  "regex_automata::meta::regex::Builder::build@libc",
+		  "CPU-REGEX", "LazyLock" },
+		{ "main.find a.go:5 > regexp.(*Regexp).FindString@libc > "
+		  "regexp.(*Regexp).doExecute@libc",
+		  "CPU-MATCH", "Look for a fixed word" },
+		{ "main.render a.go:3 > runtime.concatstring2@libc > runtime.memmove@libc",
+		  "MEM-COPY", "strings.Builder" },
+		{ "main.collect a.go:3 > runtime.growslice@libc > runtime.memmove@libc", "MEM-COPY",
+		  "final size" },
+		{ "main.build a.go:3 > runtime.newobject@libc > runtime.mallocgc@libc", "MEM-CHURN",
+		  "sync.Pool" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		expect_advice(table[i].stack, table[i].rule, table[i].advice);
+}
+
 Test(finding, advice_on_quadratic_work_by_what_is_called)
 {
 	static const struct {
@@ -150,16 +190,8 @@ Test(finding, to_walk_to_each_place_anew_is_quadratic)
 		  "use a GPtrArray" },
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		end();
-		begin();
-		add(&f, 1, METRIC_ON_CPU, 900, table[i].stack);
-		finish(1000, 2);
-		cleanup(findings) struct findings *findings = look(NULL);
-		const struct finding *finding = finding_of(findings, "CPU-QUADRATIC");
-		cr_assert(finding != NULL, "%s", table[i].stack);
-		cr_expect(strstr(finding->advice, table[i].advice) != NULL, "%s", finding->advice);
-	}
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		expect_advice(table[i].stack, "CPU-QUADRATIC", table[i].advice);
 }
 
 // An exception of the CPU is called by nobody.
