@@ -79,8 +79,37 @@ static const struct calls calls[] = {
 	  "take rows by index instead of multiplying by it (embedding(), weight[ids]), and give "
 	  "losses class numbers (cross_entropy())." },
 	{ "vectorize", "",
-	  "numpy.vectorize() calls a Python function for each element: write it with array "
-	  "operations (numpy.where(), numpy.select()), or compile it (Numba's @vectorize)." },
+	  "numpy.vectorize() calls a Python function for each element: write the function with "
+	  "array operations (numpy.where(), numpy.select()), or compile it (Numba's @vectorize)." },
+	{ "iterrows", "DataFrame.iterrows",
+	  "iterrows() makes a Series of each row: compute with whole columns "
+	  "(frame[\"a\"] * frame[\"b\"], numpy.where(), groupby()); where it must be a loop, "
+	  "use itertuples(), or zip() the columns." },
+	{ "itertuples", "DataFrame.itertuples",
+	  "Compute with whole columns instead of row by row: frame[\"a\"] * frame[\"b\"], "
+	  "numpy.where(), groupby()." },
+	{ "", "DataFrame.apply",
+	  "apply() calls a Python function for each row or column: compute with whole columns "
+	  "(frame[\"a\"] * frame[\"b\"], numpy.where())." },
+	{ "", "Series.apply",
+	  "apply() calls a Python function for each element: compute with the whole Series "
+	  "(arithmetic, numpy.where(), .str and .dt methods, map() with a dict)." },
+	{ "", "GroupBy.apply|DataFrameGroupBy.apply|SeriesGroupBy.apply",
+	  "apply() calls a Python function for each group: use the built-in aggregations (sum(), "
+	  "mean(), agg(\"sum\"), transform())." },
+	{ "", "DataFrame.__init__",
+	  "To make a DataFrame takes some 0.1 ms, however few rows it has: collect rows as tuples or "
+	  "dicts in a list, and make one frame of all." },
+	{ "",
+	  "_LocIndexer.__setitem__|_iLocIndexer.__setitem__|_LocationIndexer.__setitem__|"
+	  "_AtIndexer.__setitem__|_iAtIndexer.__setitem__|_ScalarAccessIndexer.__setitem__",
+	  "Each assignment by .loc[], .iloc[] or .at[] takes tens of microseconds: collect the "
+	  "values in a list or array and assign a whole column once." },
+	{ "",
+	  "_LocationIndexer.__getitem__|_ScalarAccessIndexer.__getitem__|_AtIndexer.__getitem__|"
+	  "_iLocIndexer.__getitem__|_LocIndexer.__getitem__",
+	  "Each access by .loc[], .iloc[] or .at[] takes microseconds: take the columns out once "
+	  "(to_numpy(), zip()), or compute with whole columns." },
 	{ "",
 	  "{built-in method builtins.format}|{built-in method builtins.repr}|"
 	  "{method 'format' of 'str' objects}|{built-in method builtins.ascii}",

@@ -643,31 +643,6 @@ static enum measured measure_logging(const struct evidence *e, const struct rule
 	                   percent_of(stacks, all));
 }
 
-static const struct rule_callee rows_of_frames[] = {
-	{ "iterrows", "iterrows() makes a Series of each row: compute with whole columns "
-	              "(frame[\"a\"] * frame[\"b\"], numpy.where(), groupby()); where it must "
-	              "be a loop, use itertuples(), or zip() the columns." },
-	{ "itertuples", "Compute with whole columns instead of row by row: frame[\"a\"] * "
-	                "frame[\"b\"], numpy.where(), groupby()." },
-	{ "DataFrame.apply", "apply() calls a Python function for each row or column: compute "
-	                     "with whole columns (frame[\"a\"] * frame[\"b\"], numpy.where())." },
-	{ "Series.apply", "apply() calls a Python function for each element: compute with the "
-	                  "whole Series (arithmetic, numpy.where(), .str and .dt methods, map() "
-	                  "with a dict)." },
-	{ "GroupBy.apply", "apply() calls a Python function for each group: use the built-in "
-	                   "aggregations (sum(), mean(), agg(\"sum\"), transform())." },
-	{ "LocIndexer.__setitem__", "Each assignment by .loc[], .iloc[] or .at[] takes tens of "
-	                            "microseconds: collect the values in a list or array and "
-	                            "assign a whole column once." },
-	{ "Indexer.__getitem__", "Each access by .loc[], .iloc[] or .at[] takes microseconds: take "
-	                         "the columns out once (to_numpy(), zip()), or compute with whole "
-	                         "columns." },
-	{ "vectorize", "numpy.vectorize() calls a Python function for each element: write the "
-	               "function with array operations (numpy.where(), numpy.select()), or "
-	               "compile it (Numba's @vectorize)." },
-	{ NULL, NULL },
-};
-
 #define WRITE_LESS                                                                                 \
 	"Write less often, and only what is new: one line per record (JSON Lines) instead of the " \
 	"whole document each time; check the level first where a log message may drop the text; "  \
@@ -676,8 +651,20 @@ static const struct rule_callee rows_of_frames[] = {
 	"Arguments and results of worker processes are pickled: pass names or indexes instead of " \
 	"large objects, make large arrays before the pool forks or share them "                    \
 	"(multiprocessing.shared_memory), and return less."
+#define SEND_TOGETHER                                                                              \
+	"Each task is a message of its own, there and back, which takes some 0.1 ms: give each "   \
+	"one many items (map() with chunksize=), and pass names or indexes instead of large "      \
+	"objects."
 
 static const struct rule_callee ways_to_serialize[] = {
+	{ "BaseProxy",
+	  "Each access to an object of a Manager is a message to its process, there and "
+	  "back: let each worker add up what it has in objects of its own and return or "
+	  "store that once, or share numbers by multiprocessing.Array, Value or "
+	  "shared_memory." },
+	{ "submit", SEND_TOGETHER },
+	{ "apply_async", SEND_TOGETHER },
+	{ "Pool.imap", SEND_TOGETHER },
 	{ "Pool", SEND_LESS },
 	{ "Process.start", SEND_LESS },
 	{ "Process._bootstrap", SEND_LESS },
@@ -806,9 +793,6 @@ static enum measured measure_interpreter(const struct evidence *e, const struct 
 
 	if (measured != MEASURED || !callee || finding->rows[0].share < CALLED_SHARE)
 		return measured;
-	for (const struct rule_callee *c = rule->by_callee; c->callee; c++)
-		if (strstr(callee, c->callee))
-			return measured;
 	if (known)
 		finding_advise(finding, "%s", known);
 	else if (*callee != '{' && *callee != '<')
@@ -845,7 +829,6 @@ const struct rule rules_python[] = {
 	         "takes one.",
 	  .advice = "Process many elements per call: NumPy's array operations, built-in functions "
 	            "such as sum() and str.join(), or compile the loop (Numba, Cython).",
-	  .by_callee = rows_of_frames,
 	  .source = "our choice",
 	  .measure = measure_interpreter,
 	  .doing = ACTIVITY(PYTHON),

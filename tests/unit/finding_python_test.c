@@ -578,6 +578,14 @@ Test(finding_python, advice_is_for_what_is_called)
 		{ AT "{Pool.map " LIB "multiprocessing/pool.py:364} > {ForkingPickler.dumps " LIB
 		     "multiprocessing/reduction.py:51}",
 		  "PY-SERIALIZE", "shared_memory" },
+		{ AT "{BaseProxy._callmethod " LIB
+		     "multiprocessing/managers.py:807} > {_ConnectionBase.send " LIB
+		     "multiprocessing/connection.py:202}",
+		  "PY-SERIALIZE", "object of a Manager" },
+		{ AT "{ProcessPoolExecutor.submit " LIB
+		     "concurrent/futures/process.py:789} > {ForkingPickler.dumps " LIB
+		     "multiprocessing/reduction.py:51}",
+		  "PY-SERIALIZE", "chunksize=" },
 		{ AT "{DataFrame.iterrows " LIB "pandas/core/frame.py:1371}", "PY-INTERP",
 		  "whole columns" },
 		{ AT "{stack " LIB "inspect.py:1755}", "PY-INSPECT", "sys._getframe(1)" },
