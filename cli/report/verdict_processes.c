@@ -108,6 +108,20 @@ static uint64_t median_run(const struct rows *rows, const struct program *progra
 	return ns[count / 2];
 }
 
+// "150 runs of grep, 4.2 ms each (median)". Some may have been too short to be seen: they count.
+static void name_runs(const struct verdict_facts *f, const struct rows *rows,
+                      const struct program *program, const char *what, char *text, size_t size)
+{
+	uint32_t runs = query_runs_of(f->profile, program->most->name, program->length);
+	bool unseen = runs > program->runs;
+
+	runs = unseen ? runs : program->runs;
+	snprintf(text, size, "%s %s of %.*s, %s each (%s)", format_count(runs).text, what,
+	         (int)program->length, program->most->name,
+	         format_duration(unseen ? program->ns / runs : median_run(rows, program)).text,
+	         unseen ? "average" : "median");
+}
+
 // The processes by their time; NULL: they are few, or what they do is the user's own code.
 static struct rows *processes_of(const struct verdict_facts *f)
 {
@@ -261,34 +275,28 @@ bool verdict_of_processes(const struct verdict_facts *f, struct verdict *v)
 	if (program.runs < MANY_PROCESSES || share_of(program.ns, f->all) < MOST_SHARE)
 		return most && say_started(f, rows, v);
 	bool named = strlen(program.most->name) > program.length;
+	char runs[200];
 	cleanup_free char *name = strndup(program.most->name, program.length);
 	if (name)
 		verdict_set_price(f, &(struct price_place){ .program = name }, (double)program.ns,
 		                  v);
 	if (are_workers(f->profile, rows, &program)) {
-		verdict_say(
-			v,
-			"%s %% of %s is in %s processes of %.*s, %s each (median); the one with most%s%.200s%s "
-			"takes %s.",
-			format_percent(program.ns, f->all).text, f->of,
-			format_count(program.runs).text, (int)program.length, program.most->name,
-			format_duration(median_run(rows, &program)).text, named ? ", " : "",
-			named ? program.most->name : "", named ? "," : "",
-			format_duration(program.most->self).text);
+		name_runs(f, rows, &program, "processes", runs, sizeof(runs));
+		verdict_say(v, "%s %% of %s is in %s; the one with most%s%.200s%s takes %s.",
+		            format_percent(program.ns, f->all).text, f->of, runs, named ? ", " : "",
+		            named ? program.most->name : "", named ? "," : "",
+		            format_duration(program.most->self).text);
 		return verdict_advise(
 			v,
 			"What it does: bottleneck report --process=%u. Give them less work for "
 			"each request or item.",
 			program.most->id);
 	}
-	verdict_say(
-		v,
-		"%s %% of %s is in %s runs of %.*s, %s each (median); the longest%s%.200s%s takes %s.",
-		format_percent(program.ns, f->all).text, f->of, format_count(program.runs).text,
-		(int)program.length, program.most->name,
-		format_duration(median_run(rows, &program)).text, named ? ", " : "",
-		named ? program.most->name : "", named ? "," : "",
-		format_duration(program.most->self).text);
+	name_runs(f, rows, &program, "runs", runs, sizeof(runs));
+	verdict_say(v, "%s %% of %s is in %s; the longest%s%.200s%s takes %s.",
+	            format_percent(program.ns, f->all).text, f->of, runs, named ? ", " : "",
+	            named ? program.most->name : "", named ? "," : "",
+	            format_duration(program.most->self).text);
 	// Of short ones most is that they are started.
 	if (name && known_work_of_program(name) && median_run(rows, &program) >= LONG_RUN_NS)
 		return verdict_advise(v, "%s", known_work_of_program(name)->advice);

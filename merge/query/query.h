@@ -78,6 +78,10 @@ static inline uint64_t query_rank(const struct row *row, enum query_sort sort)
 /* Whether process PID runs the program of its parent, which has forked it and is one of the run. */
 bool query_is_fork(const struct profile *p, uint32_t pid);
 
+/* How many processes of the run were PROGRAM, of so many bytes, last: also those of which nothing
+   was sampled. */
+uint32_t query_runs_of(const struct profile *p, const char *program, size_t length);
+
 /* All rows, best first. NULL on error. */
 struct rows *query_run(const struct profile *p, const struct query *query, struct error *err);
 void rows_free(struct rows *rows);

@@ -113,6 +113,20 @@ bool query_is_fork(const struct profile *p, uint32_t pid)
 	return false;
 }
 
+uint32_t query_runs_of(const struct profile *p, const char *program, size_t length)
+{
+	const struct threads *threads = profile_threads(p);
+	uint32_t runs = 0;
+
+	for (uint32_t slot = 1; slot <= threads->process_count; slot++) {
+		const struct process_info *process = profile_process(p, slot);
+		const char *command = profile_string(p, process->command);
+		if (command && strlen(command) == length && memcmp(command, program, length) == 0)
+			runs += process->merged;
+	}
+	return runs;
+}
+
 static int compare_modules(const void *a, const void *b)
 {
 	const struct module_row *left = a, *right = b;

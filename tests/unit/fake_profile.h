@@ -50,6 +50,7 @@ struct profile {
 	size_t line_count;
 	const struct row *others; /* answers for everything else */
 	size_t other_count;
+	uint32_t program_runs; /* of each program */
 	uint64_t all;
 	uint64_t whole_place_ns;     /* the highest price of any place; 0: not known */
 	struct call_node *tree;      /* children of the root, on a CPU */

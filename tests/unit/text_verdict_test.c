@@ -1593,6 +1593,44 @@ Test(text_verdict, who_blocks_others_while_it_waits_is_not_idle)
 	}
 }
 
+// Of 150 runs that a script started, three were long enough to be sampled.
+Test(text_verdict, runs_that_are_too_short_to_be_sampled_count)
+{
+	static const struct row hot = { .name = "[grep]",
+		                        .module = "/usr/bin/grep",
+		                        .self = 900 * NS_PER_MS,
+		                        .total = 900 * NS_PER_MS,
+		                        .self_ns = { [METRIC_ON_CPU] = 900 * NS_PER_MS } };
+	static const struct row processes[] = {
+		{ .name = "grep -c a",
+		  .id = 11,
+		  .self = 400 * NS_PER_MS,
+		  .self_ns = { 400 * NS_PER_MS } },
+		{ .name = "grep -c b",
+		  .id = 12,
+		  .self = 300 * NS_PER_MS,
+		  .self_ns = { 300 * NS_PER_MS } },
+		{ .name = "grep -c c",
+		  .id = 13,
+		  .self = 200 * NS_PER_MS,
+		  .self_ns = { 200 * NS_PER_MS } },
+	};
+	struct profile *profile = fake_profile();
+
+	profile->account = (struct account){ .lifetime_ns = NS_PER_SEC,
+		                             .ns = { [METRIC_OFF_CHILD] = NS_PER_SEC } };
+	profile->totals.processes = 151;
+	profile->totals.on_cpu_ns = NS_PER_SEC;
+	profile->functions = &hot;
+	profile->function_count = 1;
+	profile->others = processes;
+	profile->other_count = 3;
+	profile->all = NS_PER_SEC;
+	expect_verdict(profile, "is in 3 runs of grep, 300 ms each (median); the longest, ");
+	profile->program_runs = 150;
+	expect_verdict(profile, "is in 150 runs of grep, 6.00 ms each (average); the longest, ");
+}
+
 // However long those that work lack a CPU, as on a busy machine.
 Test(text_verdict, a_server_whose_processes_wait_is_told_so)
 {
