@@ -30,6 +30,7 @@
 #define GC_OP            "garbage collection"
 #define HALF_SHARE       0.1 /* of a line's time, in functions for numbers of 16 bits */
 #define CALLED_SHARE     0.4 /* of the interpreter's time, at one line */
+#define DEEP_CALLS       4   // of one function, within one another
 #define LINES_MAX        256 /* of one coroutine */
 
 static bool has_python(const struct evidence *e)
@@ -782,8 +783,31 @@ static enum measured measure_inspect(const struct evidence *e, const struct rule
 	return measured;
 }
 
+// Whether most of the time in FINDING's function is that of calls far within calls of its own.
+static bool calls_itself(const struct evidence *e, const struct finding *finding)
+{
+	const struct await_function of = { .name = finding->function, .file = finding->file };
+	const struct profile *p = e->profile;
+	const struct cells *cells = profile_cells(p);
+	uint64_t all = 0, deep = 0;
+
+	for (uint32_t i = 0; finding->function && i < cells->count; i++) {
+		const struct cell *cell = &cells->cells[i];
+		int calls = 0;
+		if (cell->metric != METRIC_ON_CPU)
+			continue;
+		for (uint32_t node = cell->node; node && calls < DEEP_CALLS;
+		     node = profile_node(p, node)->parent)
+			calls += profile_node(p, node)->parent && stands_at(p, node, &of);
+		uint64_t ns = cells_whole(cells, cell);
+		all += calls ? ns : 0;
+		deep += calls == DEEP_CALLS ? ns : 0;
+	}
+	return 2 * deep > all;
+}
+
 // Where one function of a library, written in Python, is called again and again, what it returns
-// may be kept.
+// may be kept; so may what one returns that calls itself.
 static enum measured measure_interpreter(const struct evidence *e, const struct rule *rule,
                                          struct finding *finding)
 {
@@ -791,6 +815,13 @@ static enum measured measure_interpreter(const struct evidence *e, const struct 
 	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
 	const char *known = callee ? known_advice_of_call(callee) : NULL;
 
+	if (measured == MEASURED && calls_itself(e, finding))
+		finding_advise(
+			finding,
+			"%.80s calls itself: where it is given the same arguments again, "
+			"functools.lru_cache keeps what it returned; else a loop, with a list of "
+			"what is left to do, takes no calls.",
+			finding->function);
 	if (measured != MEASURED || !callee || finding->rows[0].share < CALLED_SHARE)
 		return measured;
 	if (known)

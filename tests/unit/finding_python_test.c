@@ -611,6 +611,26 @@ Test(finding_python, advice_is_for_what_is_called)
 #undef AT
 }
 
+// Of a function that calls itself now and then, most time is not in such calls.
+Test(finding_python, a_function_that_calls_itself_may_keep_what_it_returns)
+{
+#define CALL " > {ways coins.py:4}"
+	for (int often = 0; often <= 1; often++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, often ? 800 : 200,
+		    "{<module> coins.py:9}" CALL CALL CALL CALL CALL);
+		add(&f, 1, METRIC_ON_CPU, often ? 200 : 800, "{<module> coins.py:9}" CALL CALL);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-INTERP");
+		cr_assert_not_null(finding);
+		cr_expect_eq(strstr(finding->advice, "ways calls itself") != NULL, often, "%s",
+		             finding->advice);
+	}
+#undef CALL
+}
+
 // The user's own module that imports it is not the reason.
 Test(finding_python, the_last_of_a_chain_of_imports_is_named)
 {
