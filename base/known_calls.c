@@ -120,6 +120,11 @@ static const struct calls calls[] = {
 	  "{method 'index' of 'tuple'|{built-in method _operator.contains",
 	  "It walks the list at each call: keep the elements in a set, or positions in a dict, made "
 	  "once before the loop." },
+	{ "",
+	  "v8::internal::Builtin_JsonParse|v8::internal::Builtin_JsonStringify|"
+	  "v8::internal::JsonParser",
+	  "Parse each document once and keep the result; write only what is new; send one line for "
+	  "each record instead of one large document." },
 	{ "list_insert|ins1", "{method 'insert' of 'list'",
 	  "insert(0, x) and pop(0) move all elements: use collections.deque (appendleft(), "
 	  "popleft()), or append and reverse() once; to keep order, sort once, or use heapq." },
@@ -174,6 +179,21 @@ const char *known_advice_of_call(const char *function)
 		    begins_with(function, calls[i].parts))
 			return calls[i].advice;
 	return NULL;
+}
+
+bool known_passes_on(const char *function)
+{
+	static const char *const names[] = { "Builtins_CEntry_",
+		                             "Builtins_InterpreterEntryTrampoline",
+		                             "Builtins_BaselineOrInterpreter",
+		                             "Builtins_JSEntry",
+		                             "Builtins_AdaptorWithBuiltinExitFrame",
+		                             "Builtins_InterpreterPushArgsThenFastCall" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(function, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
 }
 
 // The name of an interpreter in the name of the file MODULE, and what follows it: "ruby" and

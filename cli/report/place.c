@@ -2,6 +2,7 @@
 #include "cli/report/place.h"
 
 #include "base/cleanup.h"
+#include "base/known_calls.h"
 #include "base/origin.h"
 #include "base/strings.h"
 
@@ -64,9 +65,10 @@ static void search_below(struct search *s, const struct call_node *node,
 		if (own)
 			look_at(s, node, own, entry);
 		search_below(s, node->child, inner,
-		             inner == node ? NULL
-		             : entry       ? entry
-		                           : node,
+		             inner == node                 ? NULL
+		             : entry                       ? entry
+		             : known_passes_on(node->name) ? NULL
+		                                           : node,
 		             depth + 1);
 	}
 }
@@ -136,6 +138,28 @@ struct place_direct place_direct_caller(const struct call_tree *tree, const char
 	struct direct direct = { .function = function };
 
 	direct_below(&direct, call_tree_root(tree), NULL, 0);
+	return busiest_of(&direct);
+}
+
+static bool is_jit(const struct call_node *node)
+{
+	return known_passes_on(node->name) || strcmp(node->name, "[jit]") == 0;
+}
+
+static void called_below(struct direct *d, const struct call_node *node, int depth)
+{
+	for (const struct call_node *c = node->child; c && depth < DEPTH_MAX; c = c->next) {
+		if (is_jit(node) && !is_jit(c) && c->name[0] != '[')
+			add_direct(d, c, c->total);
+		called_below(d, c, depth + 1);
+	}
+}
+
+struct place_direct place_called_by_jit(const struct call_tree *tree)
+{
+	struct direct direct = { .function = NULL };
+
+	called_below(&direct, call_tree_root(tree), 0);
 	return busiest_of(&direct);
 }
 
@@ -258,6 +282,15 @@ static uint64_t below_own(const struct call_node *node, const struct call_node *
 	return sum;
 }
 
+// What has been asked for where C was called: the heaviest of what that one has called, if it only
+// passes calls on.
+static const struct call_node *passed_on(const struct call_node *c)
+{
+	while (c->child && known_passes_on(c->name))
+		c = c->child;
+	return c;
+}
+
 // AROUND is the innermost function of the user's own that calls it; NULL: there is none.
 static void sum_up(struct sums *sums, const struct call_node *node, const struct call_node *around,
                    int depth)
@@ -276,7 +309,7 @@ static void sum_up(struct sums *sums, const struct call_node *node, const struct
 			if (below <= sum->entry_ns)
 				continue;
 			sum->entry_ns = below;
-			sum->entry = c;
+			sum->entry = passed_on(c);
 		}
 		sum_up(sums, node->child, own ? node : around, depth + 1);
 	}

@@ -33,6 +33,11 @@ struct place_direct {
 /* The one that most of FUNCTION's self time is called by, but for itself. */
 struct place_direct place_direct_caller(const struct call_tree *tree, const char *function);
 
+/* What code that a JIT compiler made, without names, has called with most time in and below it:
+   there CALLER is that, SELF its time. What only passes calls on (base/known_calls.h) is part of
+   such code. */
+struct place_direct place_called_by_jit(const struct call_tree *tree);
+
 /* The function with a name, of whichever file but the C library's, that most of the self time of
    code without one is below: NAME in MODULE. It is the innermost of each path. */
 struct place_direct place_named_above(const struct call_tree *tree, const char *name,

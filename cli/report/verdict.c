@@ -68,6 +68,8 @@ static bool found(const struct verdict_facts *f, struct verdict *v)
 	verdict_advise(v, "%s", finding->advice);
 	if (finding->function && !origin_is_foreign(NULL, finding->file))
 		verdict_add_caller(f, finding->function, v);
+	if (!finding->function)
+		verdict_add_jit_names(f, v);
 	if (finding->share < MOST_SHARE && f->run->samples >= FEW_SAMPLES &&
 	    verdict_asks_most(f, MORE_THAN, &sum) &&
 	    share_of(sum.self + sum.below, f->all) >= MOST_SHARE)

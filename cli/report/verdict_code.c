@@ -189,6 +189,18 @@ static const struct row *nameless_functions(const struct verdict_facts *f)
 	return most;
 }
 
+void verdict_add_jit_names(const struct verdict_facts *f, struct verdict *v)
+{
+	const struct row *jit = nameless_functions(f);
+	size_t length = strlen(v->next);
+	char remedy[256];
+
+	find_jit_remedy(f, remedy, sizeof(remedy));
+	if (jit && *remedy && share_of(jit->total, f->all) >= MOST_SHARE)
+		snprintf(v->next + length, sizeof(v->next) - length,
+		         " For the names of its functions, %s.", remedy);
+}
+
 // Compiled code without symbols calls functions of its runtime, each of which is a small part:
 // names of the program's own functions would say who asks for all of them.
 static bool above_runtime(const struct verdict_facts *f, struct verdict *v)
@@ -200,7 +212,11 @@ static bool above_runtime(const struct verdict_facts *f, struct verdict *v)
 	    share_of(jit->total, f->all) < MOST_SHARE ||
 	    (double)jit->total < ABOVE_RUNTIME * (double)hot->self)
 		return false;
-	short_name(hot->name, name, sizeof(name));
+	// What its functions ask the runtime for says more than where that has most of its time.
+	struct place_direct asked = place_called_by_jit(f->cpu_tree);
+	const char *advice = asked.caller ? known_advice_of_call(asked.caller->name) : NULL;
+	bool most = asked.caller && share_of(asked.self, jit->total) >= STANDS_FOR;
+	short_name(most ? asked.caller->name : hot->name, name, sizeof(name));
 	bool made = verdict_is_mark(jit);
 	verdict_say(v, "%s %% of %s is spent in %s, the largest part in %s.",
 	            format_percent(jit->total, f->all).text, f->of,
@@ -208,7 +224,11 @@ static bool above_runtime(const struct verdict_facts *f, struct verdict *v)
 	                 : "functions of the script, which have no names here, and in what these "
 	                   "call",
 	            name);
-	return advise_jit(f, v);
+	advise_jit(f, v);
+	size_t length = strlen(v->next);
+	if (most && advice)
+		snprintf(v->next + length, sizeof(v->next) - length, " %s", advice);
+	return true;
 }
 
 bool verdict_nameless_jit(const struct verdict_facts *f, struct verdict *v)

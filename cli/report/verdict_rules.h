@@ -181,6 +181,10 @@ bool verdict_all_wait(const struct verdict_facts *f, struct verdict *v);
 bool verdict_nothing_measured(const struct verdict_facts *f, struct verdict *v);
 bool verdict_advise_agent(struct verdict *v);
 
+/* Adds how functions of the program's own get their names, where most of it has none, as a JIT
+   compiler made or interprets them. */
+void verdict_add_jit_names(const struct verdict_facts *f, struct verdict *v);
+
 /* What there is of the run is not what was asked about, whatever it did. */
 bool verdict_lies_elsewhere(const struct verdict_facts *f, struct verdict *v);
 bool verdict_too_few_samples(const struct verdict_facts *f, struct verdict *v);

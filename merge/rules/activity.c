@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/known_calls.h"
 #include "base/origin.h"
 #include "base/share.h"
 #include "merge/op/op_table.h"
@@ -210,7 +211,8 @@ static bool take_place(struct asking *a, const struct location *location, const 
 
 	if (!is_own(a, location, place, doing)) {
 		step->doing |= doing;
-		if (!step->callee)
+		const char *function = profile_string(a->profile, place->function);
+		if (!step->callee && function && !known_passes_on(function))
 			step->callee = place->function;
 		return true;
 	}

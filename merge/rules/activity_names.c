@@ -156,7 +156,9 @@ static const struct names table[] = {
 	  "PySequence_IterSearch|ins1|PyUnicode_RichCompare|"
 	  "std::vector<*>::_M_erase(*|std::vector<*>::_M_insert_aux*|"
 	  "std::__1::vector<*>::erase*|<alloc::vec::Vec<*>>::remove*|"
-	  "alloc::vec::Vec<*>::remove*" },
+	  "alloc::vec::Vec<*>::remove*|v8::internal::Builtin_ArrayShift*|"
+	  "v8::internal::Builtin_ArrayUnshift*|v8::internal::*ElementsAccessor*::Shift*|"
+	  "Builtins_ArrayIncludes*|Builtins_ArrayIndexOf*|Builtins_ArrayPrototypeShift*" },
 	{ ACTIVITY(THROW),
 	  "cxa_throw|cxa_begin_catch|cxa_end_catch|cxa_rethrow|cxa_allocate_exception|"
 	  "cxa_free_exception|gxx_personality*|Unwind_RaiseException*|Unwind_Find_FDE|"

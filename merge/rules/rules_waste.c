@@ -36,6 +36,12 @@ static const struct rule_callee moves[] = {
 	            "number, or give it one line at a time." },
 	{ "strlen", "Call strlen() once before the loop, and keep lengths beside strings: a "
 	            "condition like i < strlen(s) walks the whole string each time." },
+	{ "Shift", "shift() and unshift() move all that follow: walk the array by an index, or "
+	           "reverse it once and use pop()." },
+	{ "Builtins_ArrayIncludes", "includes() compares one element after another: look things up "
+	                            "in a Set." },
+	{ "Builtins_ArrayIndexOf", "indexOf() compares one element after another: keep a Map from "
+	                           "element to position." },
 	{ "'pop' of 'list'", "list.pop(0) moves all that follow: use collections.deque and its "
 	                     "popleft(), or walk the list by an index." },
 	{ "'insert' of 'list'", "list.insert() moves all that follow: use collections.deque and "

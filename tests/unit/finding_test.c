@@ -149,6 +149,10 @@ Test(finding, advice_on_quadratic_work_by_what_is_called)
 		{ "__isoc99_sscanf@libc > rawmemchr@libc", "strtol()" },
 		{ "strcat@libc", "join them once" },
 		{ "strlen@libc", "once before the loop" },
+		{ "Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit@libc > "
+		  "v8::internal::Builtin_ArrayShift(int)@libc > memmove@libc",
+		  "use pop()" },
+		{ "Builtins_ArrayIncludesSmi@libc", "a Set" },
 	};
 	char stack[200];
 

@@ -37,6 +37,7 @@ Test(known_calls, advice_is_about_what_is_called)
 		{ "std::_Rb_tree<int>::find(int)", "std::unordered_map" },
 		{ "{method 'index' of 'list' objects}", "a set" },
 		{ "list_contains", "a set" },
+		{ "v8::internal::Builtin_JsonParse(int, unsigned long*)", "Parse each document" },
 		{ "vectorize.__call__", "array operations" },
 		{ "DataFrame.iterrows", "whole columns" },
 		{ "iterrows", "whole columns" },
@@ -60,6 +61,14 @@ Test(known_calls, advice_is_about_what_is_called)
 		if (advice && rows[i].says)
 			cr_expect(strstr(advice, rows[i].says) != NULL, "%s: %s", name, advice);
 	}
+}
+
+Test(known_calls, what_passes_calls_on)
+{
+	cr_expect(known_passes_on("Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit"));
+	cr_expect(known_passes_on("Builtins_InterpreterEntryTrampoline"));
+	cr_expect(!known_passes_on("Builtins_ArrayIncludesSmi"));
+	cr_expect(!known_passes_on("lookup"));
 }
 
 Test(known_calls, an_interpreter_has_a_profiler_of_its_language)

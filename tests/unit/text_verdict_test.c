@@ -1740,10 +1740,48 @@ Test(text_verdict, code_of_a_jit_compiler_comes_before_functions_of_its_runtime)
 		"70.0 % of the CPU time is spent in functions of the script, which have no names "
 		"here, and in what these call, the largest part in "
 		"v8::internal::Runtime_StringSplit.");
+	// What most of them ask it for is known, by what only passes that on.
+	struct call_node parse = { .name = "v8::internal::Builtin_JsonParse(int)",
+		                   .module = "/usr/bin/node",
+		                   .self = NS_PER_SEC,
+		                   .total = 5 * NS_PER_SEC },
+			 entry = { .name = "Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit",
+		                   .module = "/usr/bin/node",
+		                   .total = 5 * NS_PER_SEC,
+		                   .child = &parse },
+			 script = { .name = "[jit]", .total = 7 * NS_PER_SEC, .child = &entry };
+	profile->tree = &script;
+	expect_verdict(profile, "the largest part in v8::internal::Builtin_JsonParse.");
+	expect_verdict(profile, "Parse each document once");
 	rows[1].name = "[jit]";
 	rows[1].module = NULL;
 	rows[0].self = 3 * NS_PER_SEC;
 	expect_no_words(profile, "and in what this calls");
+}
+
+// Where it has a name, what it calls is what was asked for.
+Test(text_verdict, what_only_passes_a_call_on_is_not_what_is_called)
+{
+	struct call_node parse = { .name = "v8::internal::Builtin_JsonParse(int)",
+		                   .module = "/usr/bin/node",
+		                   .self = 700 * NS_PER_MS,
+		                   .total = 700 * NS_PER_MS },
+			 entry = { .name = "Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit",
+		                   .module = "/usr/bin/node",
+		                   .total = 700 * NS_PER_MS,
+		                   .child = &parse },
+			 own = { .name = "lookup",
+		                 .file = "/src/config.js",
+		                 .line = 3,
+		                 .module = "[jit]",
+		                 .total = 700 * NS_PER_MS,
+		                 .child = &entry };
+	struct call_node nodes[5];
+	struct profile *profile = with_logging(fake_profile(), nodes, 100);
+
+	profile->tree = &own;
+	expect_verdict(profile, "lookup (config.js:3) and in what it calls of libraries, most in "
+	                        "v8::internal::Builtin_JsonParse.");
 }
 
 Test(text_verdict, a_thread_that_gets_no_cpu_is_told_so)
