@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/origin.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/scope/kept.h"
 #include "merge/table/cells.h"
 
 #include <stdbool.h>
@@ -26,11 +27,26 @@ static bool is_named_so(const char *name)
 	       strcmp(name, "__syscall_cancel") == 0;
 }
 
-static bool is_libc(const struct profile *p, const struct location *location)
+// [location - 1]: whether it is in the C library. Each module's path is looked at once: the nodes
+// are asked about several times. NULL if there is no memory.
+static bool *find_libc(const struct profile *p)
 {
-	const struct module *module = profile_module(p, location->module);
+	const struct locations *l = profile_locations(p);
+	bool *libc = calloc((size_t)l->count + 1, sizeof(*libc));
+	uint32_t modules = 0;
 
-	return origin_is_libc(module ? module->path : NULL);
+	while (profile_module(p, modules + 1))
+		modules++;
+	cleanup_free bool *of_module = calloc((size_t)modules + 1, sizeof(*of_module));
+	if (!libc || !of_module) {
+		free(libc);
+		return NULL;
+	}
+	for (uint32_t id = 1; id <= modules; id++)
+		of_module[id] = origin_is_libc(profile_module(p, id)->path);
+	for (uint32_t i = 0; i < l->count; i++)
+		libc[i] = l->locations[i].module <= modules && of_module[l->locations[i].module];
+	return libc;
 }
 
 // Its own name: that of the function that really stands there.
@@ -55,7 +71,7 @@ static bool is_call(int metric)
 	       metric == METRIC_OFF_CHILD;
 }
 
-static void find_named(const struct profile *p, bool *nameless, bool *found)
+static void find_named(const struct profile *p, const bool *libc, bool *nameless, bool *found)
 {
 	for (uint32_t id = 1; id <= profile_locations(p)->count; id++) {
 		const struct location *location = profile_location(p, id);
@@ -63,24 +79,26 @@ static void find_named(const struct profile *p, bool *nameless, bool *found)
 			continue;
 		const char *name = name_of(p, location);
 		found[id - 1] = name && is_named_so(name);
-		nameless[id - 1] = !name && is_libc(p, location);
+		nameless[id - 1] = !name && libc[id - 1];
 	}
 }
 
 // The library's own code calls it.
-static bool is_inner(const struct profile *p, const struct path_node *node)
+static bool is_inner(const struct profile *p, const bool *libc, const struct path_node *node)
 {
 	const struct path_node *parent = node->parent ? profile_node(p, node->parent) : NULL;
 
-	return parent && parent->parent && is_libc(p, profile_location(p, parent->location));
+	return parent && parent->parent && libc[parent->location - 1];
 }
 
-static void find_waiting(const struct profile *p, const bool *nameless, bool *found)
+static void find_waiting(const struct profile *p, const bool *libc, const bool *nameless,
+                         bool *found)
 {
 	for (uint32_t i = 0; i < profile_cells(p)->count; i++) {
 		const struct cell *cell = &profile_cells(p)->cells[i];
 		const struct path_node *node = profile_node(p, cell->node);
-		if (is_call(cell->metric) && is_inner(p, node) && nameless[node->location - 1])
+		if (is_call(cell->metric) && is_inner(p, libc, node) &&
+		    nameless[node->location - 1])
 			found[node->location - 1] = true;
 	}
 }
@@ -136,8 +154,8 @@ static bool find_callers(const struct profile *p, const uint64_t *times, const b
 
 // What is mostly called by others than the library's own code, or by somebody unknown, stays what
 // it is: a function that has a name may have been left by a jump.
-static void leave_outermost(const struct profile *p, const uint64_t *times, const bool *nameless,
-                            bool *found, struct within *within)
+static void leave_outermost(const struct profile *p, const bool *libc, const uint64_t *times,
+                            const bool *nameless, bool *found, struct within *within)
 {
 	memset(within, 0, profile_locations(p)->count * sizeof(*within));
 	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
@@ -145,16 +163,23 @@ static void leave_outermost(const struct profile *p, const uint64_t *times, cons
 		if (!node->parent)
 			continue;
 		struct within *w = &within[node->location - 1];
-		*(is_inner(p, node) ? &w->found_ns : &w->others_ns) += times[id - 1];
+		*(is_inner(p, libc, node) ? &w->found_ns : &w->others_ns) += times[id - 1];
 	}
 	for (uint32_t id = 1; id <= profile_locations(p)->count; id++)
 		if (nameless[id - 1] && within[id - 1].found_ns <= within[id - 1].others_ns)
 			found[id - 1] = false;
 }
 
+static bool is_start(const struct profile *p, const struct location *location)
+{
+	const char *name = name_of(p, location);
+
+	return name && strcmp(name, "_start") == 0;
+}
+
 // What has no name and is between the beginning of a thread and its code.
-static void find_beginnings(const struct profile *p, const uint64_t *times, const bool *nameless,
-                            bool *found, struct within *within, bool *begins)
+static void find_beginnings(const struct profile *p, const bool *libc, const uint64_t *times,
+                            const bool *nameless, bool *found, struct within *within, bool *begins)
 {
 	memset(within, 0, profile_locations(p)->count * sizeof(*within));
 	for (uint32_t id = 1; id <= profile_paths(p)->count; id++) {
@@ -164,9 +189,8 @@ static void find_beginnings(const struct profile *p, const uint64_t *times, cons
 			continue;
 		}
 		const struct location *location = profile_location(p, node->location);
-		const char *name = name_of(p, location);
 		begins[id - 1] = begins[node->parent - 1] && is_native(location) &&
-		                 (is_libc(p, location) || (name && strcmp(name, "_start") == 0));
+		                 (libc[node->location - 1] || is_start(p, location));
 		struct within *w = &within[node->location - 1];
 		*(begins[id - 1] ? &w->found_ns : &w->others_ns) += times[id - 1];
 	}
@@ -178,7 +202,7 @@ static void find_beginnings(const struct profile *p, const uint64_t *times, cons
 	}
 }
 
-bool *libc_frames(const struct profile *p)
+static bool *find(const struct profile *p)
 {
 	size_t count = (size_t)profile_locations(p)->count + 1;
 	cleanup_free bool *found = calloc(count, sizeof(*found));
@@ -186,14 +210,33 @@ bool *libc_frames(const struct profile *p)
 	cleanup_free struct within *within = calloc(count, sizeof(*within));
 	cleanup_free uint64_t *times = times_of_nodes(p);
 	cleanup_free bool *begins = calloc((size_t)profile_paths(p)->count + 1, sizeof(*begins));
+	cleanup_free bool *libc = find_libc(p);
 
-	if (!found || !nameless || !within || !times || !begins)
+	if (!found || !nameless || !within || !times || !begins || !libc)
 		return NULL;
-	find_named(p, nameless, found);
-	find_waiting(p, nameless, found);
+	find_named(p, libc, nameless, found);
+	find_waiting(p, libc, nameless, found);
 	for (int i = 0; i < DEPTH_MAX && find_callers(p, times, nameless, found, within); i++)
 		;
-	leave_outermost(p, times, nameless, found, within);
-	find_beginnings(p, times, nameless, found, within, begins);
+	leave_outermost(p, libc, times, nameless, found, within);
+	find_beginnings(p, libc, times, nameless, found, within, begins);
 	return steal(found);
+}
+
+bool *libc_frames(const struct profile *p)
+{
+	const struct kept_key key = kept_key(p, "libc frames");
+	size_t size = (size_t)profile_locations(p)->count + 1;
+	const bool *kept = kept_find(&key);
+	bool *copy = malloc(size);
+
+	if (!copy)
+		return NULL;
+	if (kept)
+		return memcpy(copy, kept, size);
+	bool *found = find(p);
+	if (found && kept_add(&key, memcpy(copy, found, size), free))
+		return found;
+	free(copy);
+	return found;
 }

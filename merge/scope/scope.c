@@ -6,6 +6,7 @@
 #include "merge/gpu/gpu.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/scope/idle.h"
+#include "merge/scope/kept.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/window.h"
 #include "merge/table/allocations.h"
@@ -13,11 +14,12 @@
 #include "merge/wall/wall_time.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void scope_fini(struct scope *scope)
+static void release(struct scope *scope)
 {
 	free(scope->threads);
 	free(scope->first_child);
@@ -26,6 +28,12 @@ void scope_fini(struct scope *scope)
 	free(scope->cells);
 	free(scope->idle);
 	cells_fini(&scope->bytes);
+}
+
+void scope_fini(struct scope *scope)
+{
+	if (!scope->borrowed)
+		release(scope);
 	*scope = (struct scope){ 0 };
 }
 
@@ -218,8 +226,8 @@ static const struct cells *table_of(const struct scope *scope, const struct quer
 	return of_memory(query) ? &scope->bytes : profile_cells(scope->profile);
 }
 
-int scope_init(struct scope *scope, const struct profile *p, const struct query *query,
-               struct error *err)
+static int fill(struct scope *scope, const struct profile *p, const struct query *query,
+                struct error *err)
 {
 	size_t nodes = (size_t)profile_paths(p)->count + 2;
 
@@ -253,6 +261,52 @@ int scope_init(struct scope *scope, const struct profile *p, const struct query 
 	link_nodes(scope);
 	sort_cells(scope);
 	scope->idle_ns = idle_time(scope);
+	return 0;
+}
+
+static void release_kept(void *scope)
+{
+	release(scope);
+	free(scope);
+}
+
+// What SCOPE points to is kept from now on, if it can be.
+static void keep(const struct kept_key *key, struct scope *scope)
+{
+	struct scope *copy = key->works ? malloc(sizeof(*copy)) : NULL;
+
+	if (!copy)
+		return;
+	*copy = *scope;
+	if (copy->table == &scope->bytes)
+		copy->table = &copy->bytes;
+	if (!kept_add(key, copy, release_kept)) {
+		free(copy);
+		return;
+	}
+	*scope = *copy;
+	scope->borrowed = true;
+}
+
+int scope_init(struct scope *scope, const struct profile *p, const struct query *query,
+               struct error *err)
+{
+	const struct kept_key key = kept_key(
+		p, "scope %d %d%d%d %d %" PRIu64 " %" PRIu64 " %u %zu %s %s", query->of,
+		query->on_cpu, query->off_cpu, query->without_others, leaves_idle_out(query),
+		query->from_ns, query->to_ns, query->gpu,
+		query->thread ? strlen(query->thread) + 1 : 0, query->thread ? query->thread : "",
+		query->process ? query->process : "\n");
+	const struct scope *kept = kept_find(&key);
+
+	if (kept) {
+		*scope = *kept;
+		scope->borrowed = true;
+		return 0;
+	}
+	if (fill(scope, p, query, err) < 0)
+		return -1;
+	keep(&key, scope);
 	return 0;
 }
 

@@ -8,7 +8,8 @@
  *		step.entering ? ... : ...;
  *
  * Every node below the threads in question is entered once and left once,
- * callers around their callees. For the files of merge/ alone.
+ * callers around their callees. Nobody writes into a scope but scope_init(). For the files
+ * of merge/ alone.
  */
 #pragma once
 
@@ -34,6 +35,7 @@ struct scope {
 	uint32_t gpu;                /* see struct query */
 	bool *idle; /* [node - 1]: see merge/scope/idle.h; NULL: waits there are like others */
 	uint64_t idle_ns; /* of the window, that was left out */
+	bool borrowed; /* what it points to is kept for all that ask the same: merge/scope/kept.h */
 };
 
 struct step {

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
 #include "merge/query/query_ops.h"
+#include "merge/scope/kept.h"
 #include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
@@ -372,4 +373,10 @@ Test(query_memory, call_trees_are_of_bytes_whatever_the_window)
 	name_all(&f);
 	expect_tree(QUERY_ALLOCATED, 45, 345, 300);
 	expect_tree(QUERY_LIVE, 40, 340, 300);
+	kept_begin(f.profile);
+	for (int i = 0; i < 2; i++) { // the second from what the first left
+		expect_tree(QUERY_ALLOCATED, 45, 345, 300);
+		expect_tree(QUERY_LIVE, 40, 340, 300);
+	}
+	kept_end();
 }

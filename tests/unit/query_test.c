@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.h"
 #include "merge/profile/profile_data.h"
+#include "merge/scope/kept.h"
 #include "tests/support/expect.h"
 #include "tests/unit/merge_fixture.h"
 
@@ -443,6 +444,56 @@ Test(query, threads_and_processes_filter_and_are_rows)
 		query_run(f.profile, &(struct query){ .by = BY_PROCESS }, NULL);
 	cr_expect(eq(str, (char *)rows_text(rows), "app 13/13, child 2/2"));
 	cr_expect(eq(u32, rows->rows[1].id, 200));
+}
+
+// What one question is about is kept for the next one in a report, if that is about the same.
+Test(query, each_question_of_a_report_is_answered_as_if_it_were_the_only_one)
+{
+	static const struct query queries[] = {
+		{ .sort = SORT_SELF },
+		{ .thread = "worker" },
+		{ .thread = "101" },
+		{ .process = "worker" },
+		{ .process = "child" },
+		{ .process = "100", .thread = "worker" },
+		{ .process = "worker", .thread = "100" },
+		{ .on_cpu = true },
+		{ .off_cpu = true },
+		{ .without_others = true },
+		{ .without_others = true, .by = BY_THREAD },
+		{ .off_cpu = true, .without_others = true },
+		{ .from_ns = 3 * MS },
+		{ .to_ns = 3 * MS },
+		{ .user_code = "a.c" },
+	};
+	enum {
+		COUNT = sizeof(queries) / sizeof(queries[0])
+	};
+	char before[COUNT][512];
+
+	add_thread(&f, 2, 1, 101, "worker");
+	add_process(&f, 2, 200, "child");
+	add_thread(&f, 3, 2, 200, "worker");
+	add(&f, 1, METRIC_ON_CPU, 9, "main a.c:1 > read@libc");
+	add(&f, 2, METRIC_ON_CPU, 4, "work a.c:2");
+	add(&f, 2, METRIC_OFF_LOCK, 600, "clone@libc > pool@libc > futex@libc");
+	add(&f, 3, METRIC_ON_CPU, 2, "work a.c:3");
+	add(&f, 3, METRIC_OFF_RUNNABLE, 50, "work a.c:3");
+	name_all(&f);
+	for (int i = 0; i < COUNT; i++) {
+		struct error err = { 0 };
+		cleanup(rows) struct rows *rows = query_run(f.profile, &queries[i], &err);
+		snprintf(before[i], sizeof(before[i]), "%s", rows ? rows_text(rows) : err.text);
+	}
+	kept_begin(f.profile);
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < COUNT; i++) {
+			struct error err = { 0 };
+			cleanup(rows) struct rows *rows = query_run(f.profile, &queries[i], &err);
+			cr_expect(eq(str, (char *)(rows ? rows_text(rows) : err.text), before[i]),
+			          "query %d", i);
+		}
+	kept_end();
 }
 
 Test(query, a_thread_that_is_not_there_is_an_error_that_names_it)
