@@ -8,11 +8,13 @@
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/query/self_total.h"
+#include "merge/scope/kept.h"
 #include "merge/scope/keys.h"
 #include "merge/scope/op_frames.h"
 #include "merge/scope/scope.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +33,7 @@ struct merged {
 struct call_tree {
 	struct call_node *nodes; // the root first
 	struct strings *texts;
+	bool kept; // it is not the caller's to free: merge/scope/kept.h
 };
 
 struct weight {
@@ -526,8 +529,8 @@ static int link_tree(const struct builder *b, struct call_tree *tree, struct err
 	return 0;
 }
 
-struct call_tree *query_call_tree(const struct profile *p, const struct query *query,
-                                  double min_share, struct error *err)
+static struct call_tree *make_tree(const struct profile *p, const struct query *query,
+                                   double min_share, struct error *err)
 {
 	cleanup(scope) struct scope scope = { 0 };
 	cleanup(keys) struct keys keys = { 0 };
@@ -548,6 +551,43 @@ struct call_tree *query_call_tree(const struct profile *p, const struct query *q
 	return steal(tree);
 }
 
+static void release_tree(void *kept)
+{
+	struct call_tree *tree = kept;
+
+	strings_free(tree->texts);
+	free(tree->nodes);
+	free(tree);
+}
+
+static const char *text_or_none(const char *text)
+{
+	return text ? text : "\n";
+}
+
+// All that a tree depends on, but for what of a query has no part in one.
+static struct kept_key key_of(const struct profile *p, const struct query *q, double min_share)
+{
+	return kept_key(
+		p, "tree %d %d %d%d%d %d %" PRIu64 " %" PRIu64 " %u %a %zu %zu %zu %s %s %s %s",
+		q->of, q->by, q->on_cpu, q->off_cpu, q->without_others, q->interpreter, q->from_ns,
+		q->to_ns, q->gpu, min_share, strlen(text_or_none(q->thread)),
+		strlen(text_or_none(q->process)), strlen(text_or_none(q->hide)),
+		text_or_none(q->thread), text_or_none(q->process), text_or_none(q->hide),
+		text_or_none(q->user_code));
+}
+
+struct call_tree *query_call_tree(const struct profile *p, const struct query *query,
+                                  double min_share, struct error *err)
+{
+	const struct kept_key key = key_of(p, query, min_share);
+	struct call_tree *tree = kept_find(&key);
+
+	if (!tree && (tree = make_tree(p, query, min_share, err)))
+		tree->kept = kept_add(&key, tree, release_tree);
+	return tree;
+}
+
 const struct call_node *call_tree_root(const struct call_tree *tree)
 {
 	return &tree->nodes[0];
@@ -555,9 +595,6 @@ const struct call_node *call_tree_root(const struct call_tree *tree)
 
 void call_tree_free(struct call_tree *tree)
 {
-	if (!tree)
-		return;
-	strings_free(tree->texts);
-	free(tree->nodes);
-	free(tree);
+	if (tree && !tree->kept)
+		release_tree(tree);
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "merge/profile/profile_parts.h"
+#include "merge/scope/kept.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -164,6 +165,59 @@ static bool add_root_keys(struct walk *w, struct keys *keys, enum query_by by)
 	return w->roots != NULL;
 }
 
+static void release(struct self_totals *t)
+{
+	free(t->keys);
+	free(t->lines);
+	free(t->line_keys);
+}
+
+static void release_kept(void *totals)
+{
+	release(totals);
+	free(totals);
+}
+
+// The walk of the same nodes and cells, for the same keys, has the same sums. Of a scope or of keys
+// that are not kept nothing is known.
+static struct kept_key key_of(const struct walk *w, const struct query *query)
+{
+	const struct keys *keys = w->keys;
+
+	if (!w->scope->borrowed || !keys->kept)
+		return (struct kept_key){ .works = false };
+	return kept_key(keys->profile, "totals %p %p %u %u %u %d",
+	                (const void *)w->scope->first_cell, (const void *)keys->kept,
+	                keys->keys.count, keys->lines.count, w->homeless, query->by);
+}
+
+static void keep(const struct kept_key *key, struct self_totals *t)
+{
+	struct self_totals *copy = key->works ? malloc(sizeof(*copy)) : NULL;
+
+	if (!copy)
+		return;
+	*copy = *t;
+	t->borrowed = kept_add(key, copy, release_kept);
+	if (!t->borrowed)
+		free(copy);
+}
+
+static bool sum_up(struct walk *w, const struct query *query)
+{
+	const struct keys *keys = w->keys;
+	struct self_totals *t = w->tallies;
+
+	w->owners = scope_owners(w->scope, keys, query->user_code ? scope_user_code : scope_shown);
+	t->keys = calloc((size_t)keys->keys.count + 1, sizeof(*t->keys));
+	t->lines = calloc((size_t)keys->lines.count + 1, sizeof(*t->lines));
+	t->line_keys = calloc((size_t)keys->lines.count + 1, sizeof(*t->line_keys));
+	if (!w->owners || !t->keys || !t->lines || !t->line_keys)
+		return false;
+	walk(w);
+	return true;
+}
+
 int self_totals_init(struct self_totals *t, const struct scope *scope, struct keys *keys,
                      const struct query *query, struct error *err)
 {
@@ -175,16 +229,17 @@ int self_totals_init(struct self_totals *t, const struct scope *scope, struct ke
 	if (query->by == BY_THREAD || query->by == BY_PROCESS)
 		ok = add_root_keys(&w, keys, query->by);
 	w.homeless = key_table_add(&keys->keys, &homeless);
-	w.owners = scope_owners(scope, keys, query->user_code ? scope_user_code : scope_shown);
-	t->keys = calloc((size_t)keys->keys.count + 1, sizeof(*t->keys));
-	t->lines = calloc((size_t)keys->lines.count + 1, sizeof(*t->lines));
-	t->line_keys = calloc((size_t)keys->lines.count + 1, sizeof(*t->line_keys));
-	ok = ok && w.homeless && w.owners && t->keys && t->lines && t->line_keys;
-	if (ok)
-		walk(&w);
+	const struct kept_key key = key_of(&w, query);
+	const struct self_totals *kept = ok && w.homeless ? kept_find(&key) : NULL;
+	if (kept) {
+		*t = *kept;
+		t->borrowed = true;
+	} else if (ok && w.homeless && (ok = sum_up(&w, query))) {
+		keep(&key, t);
+	}
 	free(w.owners);
 	free(w.roots);
-	if (ok)
+	if (ok && w.homeless)
 		return 0;
 	self_totals_fini(t);
 	return error_set(err, ENOMEM, "could not rank the profile");
@@ -192,8 +247,7 @@ int self_totals_init(struct self_totals *t, const struct scope *scope, struct ke
 
 void self_totals_fini(struct self_totals *t)
 {
-	free(t->keys);
-	free(t->lines);
-	free(t->line_keys);
+	if (!t->borrowed)
+		release(t);
 	*t = (struct self_totals){ 0 };
 }

@@ -6,8 +6,8 @@
  * total is what the walk added between the first entering and its leaving. For the
  * files of merge/ alone.
  *
- * The sums own their arrays; keys and lines are known by their ids in KEYS, which gets no more of
- * them as long as the sums are used. One thread at a time.
+ * The sums own their arrays, or borrow them; nobody writes into them. Keys and lines are known by
+ * their ids in KEYS, which gets no more of them as long as the sums are used. One thread at a time.
  */
 #pragma once
 
@@ -41,6 +41,7 @@ struct self_totals {
 	struct line_total *lines; /* [line id - 1] */
 	uint32_t *line_keys;      /* [line id - 1]: a key that the line belongs to */
 	struct sums all;
+	bool borrowed; /* the arrays are kept for all that ask the same: merge/scope/kept.h */
 };
 
 /* KEYS gets keys for threads, processes and what has no frame. -1 if there is no memory. */

@@ -4,11 +4,11 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/origin.h"
 #include "base/path.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/scope/kept.h"
 #include "merge/scope/libc_frames.h"
+#include "merge/scope/own_place.h"
 #include "merge/table/cells.h"
 
 #include <errno.h>
@@ -161,11 +161,21 @@ static bool matches(const char *glob, const char *text)
 	return false;
 }
 
-static bool is_user_code(const char *glob, const char *module, const char *file)
+static const char *path_of(const struct profile *p, const struct location *location)
 {
+	const struct module *module = profile_module(p, location->module);
+
+	return module ? module->path : NULL;
+}
+
+static bool is_user_code(const struct profile *p, const char *glob, const struct location *location,
+                         const struct place *place)
+{
+	const char *file = place ? profile_string(p, place->file) : NULL;
+
 	if (strcmp(glob, QUERY_OWN_CODE) == 0)
-		return file && !origin_is_foreign(module, file);
-	return matches(glob, file) || matches(glob, module);
+		return file && !place_is_foreign(p, location, place);
+	return matches(glob, file) || matches(glob, path_of(p, location));
 }
 
 static bool is_interpreter(const struct location *location)
@@ -178,20 +188,15 @@ static void match_frame(const struct profile *p, const struct query *query,
                         const struct location *location, const struct place *place,
                         struct key_frame *frame)
 {
-	const struct module *module = profile_module(p, location->module);
-	const char *path = module ? module->path : NULL;
-
 	frame->hidden = is_interpreter(location) && !query->interpreter;
 	if (query->hide) {
 		// A function's name may hold slashes in its types: only the whole of it counts.
 		const char *name = place ? profile_string(p, place->function) : NULL;
-		frame->hidden |=
-			matches(query->hide, path) || (name && fnmatch(query->hide, name, 0) == 0);
+		frame->hidden |= matches(query->hide, path_of(p, location)) ||
+		                 (name && fnmatch(query->hide, name, 0) == 0);
 	}
-	if (query->user_code) {
-		const char *file = place ? profile_string(p, place->file) : NULL;
-		frame->user = is_user_code(query->user_code, path, file);
-	}
+	if (query->user_code)
+		frame->user = is_user_code(p, query->user_code, location, place);
 }
 
 static bool add_op(struct keys *keys, bool with_lines, const struct location *location,
@@ -302,7 +307,9 @@ static bool keys_copy(const struct keys *from, struct keys *to)
 	uint32_t locations = profile_locations(from->profile)->count;
 	size_t frames = (size_t)from->first[locations] + 1, firsts = (size_t)locations + 1;
 
-	*to = (struct keys){ .profile = from->profile, .shared_jit = from->shared_jit };
+	*to = (struct keys){ .profile = from->profile,
+		             .shared_jit = from->shared_jit,
+		             .kept = from };
 	to->first = malloc(firsts * sizeof(*to->first));
 	to->frames = malloc(frames * sizeof(*to->frames));
 	if (to->first && to->frames && table_copy(&from->keys, &to->keys) &&
@@ -321,14 +328,14 @@ static void release_keys(void *keys)
 	free(keys);
 }
 
-static void keep(const struct kept_key *key, const struct keys *keys)
+static void keep(const struct kept_key *key, struct keys *keys)
 {
 	cleanup_free struct keys *copy = key->works ? malloc(sizeof(*copy)) : NULL;
 
 	if (!copy || !keys_copy(keys, copy))
 		return;
 	if (kept_add(key, copy, release_keys))
-		steal(copy);
+		keys->kept = steal(copy);
 	else
 		keys_fini(copy);
 }

@@ -84,6 +84,8 @@ struct keys {
 		first; /* [location - 1]: its first frame, the outermost; up to first of the next */
 	uint32_t shared_jit; /* the module that stands for all of them, if several processes made
 	                        code; else 0 */
+	const struct keys *kept; /* those that these are a copy of, as long as they are kept; or
+	                            NULL. What has been added since is not in it. */
 };
 
 /* Which locations have frames, and what is known of each. */

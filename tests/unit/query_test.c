@@ -465,6 +465,11 @@ Test(query, each_question_of_a_report_is_answered_as_if_it_were_the_only_one)
 		{ .from_ns = 3 * MS },
 		{ .to_ns = 3 * MS },
 		{ .user_code = "a.c" },
+		{ .user_code = QUERY_OWN_CODE },
+		{ .sort = SORT_TOTAL },
+		{ .by = BY_LINE },
+		{ .by = BY_PROCESS },
+		{ .hide = "libc*" },
 	};
 	enum {
 		COUNT = sizeof(queries) / sizeof(queries[0])
@@ -664,7 +669,12 @@ Test(query, the_call_tree_obeys_filters_windows_and_hiding)
 		  "all 0/15 (main 0/10 (main 0/10 (read 0/10 (sys 10/10))), worker 0/5 (work 5/5))" },
 		{ { .from_ns = 3 * MS }, "all 0/4 (main 0/4 (read 4/4))" },
 	};
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	// Twice in a report, and once outside of one.
+	kept_begin(f.profile);
+	for (size_t at = 0; at < 3 * sizeof(rows) / sizeof(rows[0]); at++) {
+		size_t i = at % (sizeof(rows) / sizeof(rows[0]));
+		if (at == 2 * sizeof(rows) / sizeof(rows[0]))
+			kept_end();
 		cleanup(call_tree) struct call_tree *tree =
 			query_call_tree(f.profile, &rows[i].query, 0, NULL);
 		cr_expect(eq(str, (char *)tree_text(tree), (char *)rows[i].tree), "row %zu", i);
