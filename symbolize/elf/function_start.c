@@ -8,6 +8,7 @@
 
 #include <dwarf.h>
 #include <elf.h>
+#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -156,16 +157,46 @@ static int64_t read_jump(struct bytes code, size_t at)
 	return left >= FAR_BYTES ? (int64_t)(at + FAR_BYTES) + read_i32(bytes + at + 1) : 0;
 }
 
-// Moves *AT to where OPERATION stands next, from there on. Most bytes are no jump: memchr() passes
-// many at a time.
+// Whether OPERATION stands at BYTES, followed by what makes it a jump.
+static bool is_operation(const uint8_t *bytes, size_t left, uint8_t operation)
+{
+	return bytes[0] == operation &&
+	       (operation != TWO_BYTES || (left > 1 && (bytes[1] & 0xf0) == 0x80));
+}
+
+#define LANES 16
+
+// The same for each of the LANES first BYTES, a bit each; the byte behind them is read, too.
+static unsigned int find_operations(const uint8_t *bytes, uint8_t operation)
+{
+	const __m128i high = _mm_set1_epi8((char)0xf0), set = _mm_set1_epi8((char)0x80);
+	__m128i here = _mm_loadu_si128((const __m128i *)bytes);
+	__m128i found = _mm_cmpeq_epi8(here, _mm_set1_epi8((char)operation));
+
+	if (operation == TWO_BYTES) {
+		__m128i next = _mm_loadu_si128((const __m128i *)(bytes + 1));
+		found = _mm_and_si128(found, _mm_cmpeq_epi8(_mm_and_si128(next, high), set));
+	}
+	return (unsigned int)_mm_movemask_epi8(found);
+}
+
+// Moves *AT to where OPERATION stands next, from there on. Most bytes are no jump, and a library
+// has millions: 16 are looked at at once.
 static bool next_operation(struct bytes code, uint8_t operation, size_t *at)
 {
-	const uint8_t *found =
-		*at < code.size ? memchr(code.data + *at, operation, code.size - *at) : NULL;
-
-	if (found)
-		*at = (size_t)(found - code.data);
-	return found != NULL;
+	if (!code.data)
+		return false;
+	for (; *at < code.size && code.size - *at > LANES; *at += LANES) {
+		unsigned int found = find_operations(code.data + *at, operation);
+		if (found) {
+			*at += (size_t)__builtin_ctz(found);
+			return true;
+		}
+	}
+	for (; *at < code.size; ++*at)
+		if (is_operation(code.data + *at, code.size - *at, operation))
+			return true;
+	return false;
 }
 
 static const uint8_t operations[] = { JUMP, JUMP_NEAR, TWO_BYTES };
@@ -229,7 +260,7 @@ static uint64_t read_compare(struct bytes code, uint64_t start, size_t at)
 	const uint8_t *bytes = code.data;
 	size_t left = code.size - at;
 
-	if (!at || !is_wide(bytes[at - 1]) || left < LOAD_BYTES)
+	if (!bytes || !at || !is_wide(bytes[at - 1]) || left < LOAD_BYTES)
 		return 0;
 	if (bytes[at] == COMPARE_RAX)
 		return (uint32_t)read_i32(bytes + at + 1);
@@ -300,8 +331,9 @@ void function_starts_jumps_to(const struct function_starts *f, const uint64_t *w
 		for (size_t j = 0; j < OPERATIONS; j++)
 			for (size_t at = 0; next_operation(code, operations[j], &at); at++) {
 				uint64_t address = section->address + at;
-				uint64_t to = section->address + (uint64_t)read_jump(code, at);
-				if (!is_wanted(&w, to))
+				int64_t jump = read_jump(code, at);
+				uint64_t to = section->address + (uint64_t)jump;
+				if (!jump || !is_wanted(&w, to))
 					continue;
 				uint64_t from = function_starts_find(f, address);
 				if (from && from != to && address - from < CODE_MAX)

@@ -46,6 +46,24 @@ __asm__(".pushsection .text\n"
         "	.cfi_endproc\n"
         ".popsection\n");
 
+// Where a section begins, behind which a byte stands that is no jump, but might begin one.
+void first_there(void), second_there(void);
+__asm__(".pushsection .text_first, \"ax\", @progbits\n"
+        ".globl first_there\n"
+        "first_there:\n"
+        "	.cfi_startproc\n"
+        "	ret\n"
+        "	.cfi_endproc\n"
+        ".skip 15, 0x90\n"
+        ".globl second_there\n"
+        "second_there:\n"
+        "	.cfi_startproc\n"
+        "	movzbl %al, %eax\n"
+        "	ret\n"
+        ".skip 40, 0x90\n"
+        "	.cfi_endproc\n"
+        ".popsection\n");
+
 static char path[4096];
 
 static struct function_starts *open_self(void)
@@ -191,6 +209,19 @@ Test(function_start, all_jumps_to_a_function_are_found_in_the_whole_file)
 	cr_expect(eq(u64, jumps.to[1], wanted[1]));
 	function_starts_jumps_to(f, wanted, 0, note, &jumps);
 	cr_expect(eq(sz, jumps.count, 2));
+}
+
+Test(function_start, what_is_no_jump_leads_nowhere)
+{
+	cleanup(function_starts) struct function_starts *f = open_self();
+	const uint64_t wanted = where_of(first_there).address;
+	struct jumps jumps = { .count = 0 };
+
+	cr_assert(eq(u64, function_starts_find(f, wanted), wanted));
+	cr_assert(eq(u64, function_starts_find(f, where_of(second_there).address),
+	             where_of(second_there).address));
+	function_starts_jumps_to(f, &wanted, 1, note, &jumps);
+	cr_expect(eq(sz, jumps.count, 0));
 }
 
 Test(function_start, what_is_no_file_has_none)
