@@ -120,18 +120,26 @@ int attach_open(struct attach *a, const char *list, struct error *err)
 	return 0;
 }
 
-void attach_close(struct attach *a)
+void attach_let_go(struct attach *a)
 {
 	struct signalfd_siginfo info;
 
-	for (size_t i = 0; i < a->count; i++)
+	for (size_t i = 0; i < a->count; i++) {
 		close_at_scope_end(&a->pidfds[i]);
+		a->pidfds[i] = -1;
+	}
 	if (a->command && a->signals >= 0) {
 		while (read(a->signals, &info, sizeof(info)) == sizeof(info))
 			; // what ended the recording is not to end the report, too
 		close(a->signals);
+		a->signals = -1;
 		sigprocmask(SIG_SETMASK, &a->old_mask, NULL);
 	}
+}
+
+void attach_close(struct attach *a)
+{
+	attach_let_go(a);
 	free(a->argv);
 	free(a->command);
 	memset(a, 0, sizeof(*a));

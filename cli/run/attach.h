@@ -2,7 +2,8 @@
 /*
  * Processes that run already and are looked at for a while: -p.
  *
- *	attach_open() → recording_attach() → recording_start() → attach_collect() → attach_close()
+ *	attach_open() → recording_attach() → recording_start() → attach_collect()
+ *	→ attach_let_go() → attach_close()
  *
  * They are neither stopped nor signalled, and nothing is put into them: what is read of them is in
  * /proc, in their memory and in the kernel's events. One at a time, in the main thread; the caller,
@@ -35,6 +36,10 @@ struct attach {
 
 /* LIST is "PID[,PID...]". -1 with what is wrong in ERR. */
 int attach_open(struct attach *a, const char *list, struct error *err);
+
+/* Signals do what they did before, and the processes are none of ours any more; what they run is
+   known for as long as the recording asks for it, up to attach_close(). */
+void attach_let_go(struct attach *a);
 void attach_close(struct attach *a); /* zeroed, or after a failure, is fine */
 
 /* As facts_take(), but of the first process: where and on which CPUs it runs. -1: no memory. */

@@ -381,7 +381,7 @@ static int conclude(struct running *r, const struct rule_limits *limits, FILE *r
 
 	handle_signals();
 	if (r->attach.count)
-		attach_close(&r->attach);
+		attach_let_go(&r->attach);
 	else
 		job_leave(&r->job); // its end is not waited for before the report
 	if (name_addresses(r, &err) < 0)

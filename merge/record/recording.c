@@ -38,6 +38,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,8 +116,10 @@ struct recording {
 	char background_name[64];
 	struct error broken; // why sampling ended early; text is "" if it did not
 	struct notes_nothing nothing;
-	struct notes notes; // lines for the limits of this and every later report
-	char *environment;  // see merge/record/surroundings.h; NULL: not known yet
+	struct notes notes;  // lines for the limits of this and every later report
+	char *environment;   // see merge/record/surroundings.h; NULL: not known yet
+	pthread_t describer; // who finds that out; it reads modules and RUN
+	bool describing;
 };
 
 struct recording_options recording_default(void)
@@ -312,6 +316,8 @@ void recording_free(struct recording *r)
 {
 	if (!r)
 		return;
+	if (r->describing)
+		pthread_join(r->describer, NULL);
 	leave_attached(r);
 	early_free(r->early); // before what it reads
 	jit_names_free(r->jit_names);
@@ -794,6 +800,37 @@ static bool has_torch(const struct recording *r)
 	return false;
 }
 
+static void *describe(void *context)
+{
+	struct recording *r = context;
+
+	r->environment = surroundings_text(r->options.argv, r->modules, &r->run);
+	return NULL;
+}
+
+// Which versions ran is found in files, large ones among them, while addresses get their names.
+static void start_describing(struct recording *r)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS); // it is about what the thread itself does
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	r->describing = pthread_create(&r->describer, NULL, describe, r) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!r->describing)
+		describe(r);
+}
+
+static int finish_describing(struct recording *r, struct error *err)
+{
+	if (r->describing)
+		pthread_join(r->describer, NULL);
+	r->describing = false;
+	r->run.environment = r->environment;
+	return profile_set_run(r->profile, &r->run, err);
+}
+
 int recording_finish(struct recording *r, struct error *err)
 {
 	const struct notes_facts facts = {
@@ -820,9 +857,10 @@ int recording_finish(struct recording *r, struct error *err)
 	r->run.recorded_remedy = r->nothing.cause[0] ? r->nothing.remedy : NULL;
 	// The program is over: what this takes is none of its time.
 	tell_prices(r);
-	r->environment = surroundings_text(r->options.argv, r->modules, &r->run);
-	r->run.environment = r->environment;
-	return profile_set_run(r->profile, &r->run, err);
+	if (profile_set_run(r->profile, &r->run, err) < 0)
+		return -1;
+	start_describing(r);
+	return 0;
 }
 
 // Machine code of GPUs that the agents have kept, where instructions of it were sampled.
@@ -895,6 +933,8 @@ int recording_symbolize(struct recording *r, void (*progress)(void *context, con
 	for (uint64_t crc = 0; r->session && profile_next_cubin(r->profile, &crc);)
 		name_cubin_lines(r->profile, session_directory(r->session), crc);
 	int failed = name_addresses(r, progress, context, err);
+	struct error *why = failed ? NULL : err; // the first is said
+	failed |= finish_describing(r, why);
 	if (!failed && (!profile_stamp_sources(r->profile) || !profile_name_programs(r->profile)))
 		failed = error_set(err, ENOMEM, "could not name what was recorded");
 	if (!failed && r->jit_names)

@@ -46,7 +46,9 @@ enum recording_launches {
 };
 
 struct recording_options {
-	char *const *argv;     /* what the child will exec, or what the first of ATTACHED runs */
+	/* What the child will exec, or what the first of ATTACHED runs; borrowed up to the end of
+	   recording_symbolize(). */
+	char *const *argv;
 	const pid_t *attached; /* processes that run already, with the children that they have;
 	                          NULL: a child is started. Nothing is put into them, unless
 	                          AGENT says so */
@@ -128,12 +130,12 @@ void recording_look(struct recording *r);
    USAGE NULL. */
 void recording_end(struct recording *r, int status, const struct rusage *usage);
 
-/* The profile gets all facts about the run, and lines that say what was not seen, and why. -1 on
-   error. */
+/* The profile gets all facts about the run, and lines that say what was not seen, and why. What the
+   run ran with takes longer: a thread looks for it up to recording_symbolize(). -1 on error. */
 int recording_finish(struct recording *r, struct error *err);
 
-/* Names every address; PROGRESS (NULL: nobody) learns what is being read. The samples stay good
-   without names: -1 is for a line in the report. */
+/* Names every address, and adds what the run ran with; PROGRESS (NULL: nobody) learns what is being
+   read. The samples stay good without names: -1 is for a line in the report. */
 int recording_symbolize(struct recording *r, void (*progress)(void *context, const char *what),
                         void *context, struct error *err);
 
