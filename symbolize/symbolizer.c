@@ -454,6 +454,11 @@ bool symbolizer_keeps_maps(const struct symbolizer *s)
 	return s->kept_maps != NULL;
 }
 
+const char *symbolizer_sections(const struct symbolizer *s)
+{
+	return s->sections;
+}
+
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
                                                    const struct module *module)
 {

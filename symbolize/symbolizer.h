@@ -96,6 +96,9 @@ int symbolizer_set_jitdump(struct symbolizer *s, pid_t pid, const char *path, in
 /* Whether --names was given: there is a directory of maps that are kept. */
 bool symbolizer_keeps_maps(const struct symbolizer *s);
 
+/* The directory of what is derived from files, S's (symbolize/elf/section_cache.h); NULL: none. */
+const char *symbolizer_sections(const struct symbolizer *s);
+
 /* What MODULE could tell. Only after symbolizer_resolve() for it; else level NONE. */
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
                                                    const struct module *module);

@@ -68,6 +68,7 @@ struct module_names {
 
 struct applying {
 	struct profile *profile;
+	const char *directory;        // where what takes time is kept; may be NULL
 	struct module_names *modules; // [module id - 1]
 	struct named **named;         // [location - 1]: the callable that it is in; NULL: none
 	uint32_t *below;              // [node - 1]: see below_of()
@@ -115,9 +116,12 @@ static bool add_named(struct applying *a, const struct callable *callable)
 {
 	struct module_names *m = &a->modules[callable->module - 1];
 
-	if (!m->starts)
+	if (!m->starts) {
 		m->starts =
 			function_starts_open(modules_get(a->profile->modules, callable->module));
+		if (m->starts)
+			function_starts_keep_in(m->starts, a->directory);
+	}
 	uint64_t address = m->starts ? function_starts_address(m->starts, callable->offset) : 0;
 	if (!address)
 		return true;
@@ -500,9 +504,9 @@ static void find_leading(struct applying *a)
 	}
 }
 
-bool callables_apply(struct profile *p)
+bool callables_apply(struct profile *p, const char *directory)
 {
-	cleanup(applying) struct applying a = { .profile = p };
+	cleanup(applying) struct applying a = { .profile = p, .directory = directory };
 
 	callables_undo(p);
 	if (!p->callables.count)

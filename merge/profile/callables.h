@@ -54,8 +54,9 @@ void callables_fini(struct callables *c);
 /* The function that begins there is called so, from now on. False if there is no memory. */
 bool callables_add(struct callables *c, const struct callable *callable);
 
-/* Gives names to the nodes of P that stand for callables. False if there is no memory. */
-bool callables_apply(struct profile *p);
+/* Gives names to the nodes of P that stand for callables. What is found in files for that is kept
+   in DIRECTORY (symbolize/elf/section_cache.h); NULL: it is not. False if there is no memory. */
+bool callables_apply(struct profile *p, const char *directory);
 
 /* Takes that back. */
 void callables_undo(struct profile *p);

@@ -139,5 +139,7 @@ int profile_symbolize(struct profile *p, struct symbolizer *s, struct error *err
 	}
 	if (profile_name_waits(p, s, err) < 0 || profile_name_goroutines(p, s, err) < 0)
 		return -1;
-	return callables_apply(p) && profile_name_torch_modules(p) ? 0 : no_memory(err);
+	return callables_apply(p, symbolizer_sections(s)) && profile_name_torch_modules(p)
+	               ? 0
+	               : no_memory(err);
 }

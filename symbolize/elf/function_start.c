@@ -317,12 +317,11 @@ static bool is_wanted(const struct wanted *w, uint64_t to)
 	return at < w->count && w->addresses[at] == to;
 }
 
-void function_starts_jumps_to(const struct function_starts *f, const uint64_t *wanted, size_t count,
-                              void (*visit)(void *context, uint64_t from, uint64_t to),
-                              void *context)
-{
-	const struct wanted w = wanted_of(wanted, count);
+typedef bool visit_jump(void *context, uint64_t address, uint64_t to);
 
+// Calls VISIT for all that look like jumps, from ADDRESS, until it returns false.
+static bool each_jump(const struct function_starts *f, visit_jump *visit, void *context)
+{
 	for (size_t i = 0; i < elf_file_section_count(f->elf); i++) {
 		const struct elf_section *section = elf_file_section(f->elf, i);
 		if (!(section->flags & SHF_EXECINSTR))
@@ -330,14 +329,123 @@ void function_starts_jumps_to(const struct function_starts *f, const uint64_t *w
 		struct bytes code = elf_file_contents(f->elf, section);
 		for (size_t j = 0; j < OPERATIONS; j++)
 			for (size_t at = 0; next_operation(code, operations[j], &at); at++) {
-				uint64_t address = section->address + at;
 				int64_t jump = read_jump(code, at);
-				uint64_t to = section->address + (uint64_t)jump;
-				if (!jump || !is_wanted(&w, to))
-					continue;
-				uint64_t from = function_starts_find(f, address);
-				if (from && from != to && address - from < CODE_MAX)
-					visit(context, from, to);
+				if (jump && !visit(context, section->address + at,
+				                   section->address + (uint64_t)jump))
+					return false;
 			}
 	}
+	return true;
+}
+
+// All jumps from one function to the start of another, for the next run: numbers in the table of
+// starts, in the order in which they are found.
+struct jump_table {
+	uint32_t count, unused;
+	struct {
+		uint32_t from, to;
+	} jumps[];
+};
+
+// Few functions end with a jump. A file in which they have more is looked through each time.
+static size_t most_jumps(const struct function_starts *f)
+{
+	return 2 * f->count;
+}
+
+static size_t jump_table_bytes(const struct function_starts *f)
+{
+	return sizeof(struct jump_table) +
+	       most_jumps(f) * sizeof(((struct jump_table *)NULL)->jumps[0]);
+}
+
+struct making {
+	const struct function_starts *starts;
+	struct jump_table *table;
+};
+
+static bool add_to_table(void *context, uint64_t address, uint64_t to)
+{
+	const struct making *m = context;
+	const struct function_starts *f = m->starts;
+	size_t there = count_before(f, to);
+
+	if (!there || start_at(f, there - 1) != to)
+		return true;
+	size_t here = count_before(f, address);
+	uint64_t from = here ? start_at(f, here - 1) : 0;
+	if (!from || from == to || address - from >= CODE_MAX)
+		return true;
+	if (m->table->count == most_jumps(f))
+		return false;
+	m->table->jumps[m->table->count].from = (uint32_t)here - 1;
+	m->table->jumps[m->table->count++].to = (uint32_t)there - 1;
+	return true;
+}
+
+static bool make_jump_table(struct elf_file *elf, const struct elf_section *section, void *out)
+{
+	struct function_starts f = { .elf = elf };
+	struct making making = { .starts = &f, .table = out };
+
+	(void)section;
+	if (!find_table(&f))
+		return false;
+	memset(out, 0, jump_table_bytes(&f));
+	return each_jump(&f, add_to_table, &making);
+}
+
+// NULL if it is not to be kept, or holds too much.
+static const struct jump_table *jump_table_of(const struct function_starts *f)
+{
+	if (!elf_file_is_kept(f->elf))
+		return NULL;
+	struct bytes bytes = elf_file_derived(f->elf, elf_file_find(f->elf, ".eh_frame_hdr"),
+	                                      ".jumps", jump_table_bytes(f), make_jump_table);
+	const struct jump_table *table = (const void *)bytes.data;
+	return table && table->count <= most_jumps(f) ? table : NULL;
+}
+
+struct looking {
+	const struct function_starts *starts;
+	struct wanted wanted;
+	void (*visit)(void *context, uint64_t from, uint64_t to);
+	void *context;
+};
+
+static bool visit_wanted(void *context, uint64_t address, uint64_t to)
+{
+	const struct looking *l = context;
+
+	if (!is_wanted(&l->wanted, to))
+		return true;
+	uint64_t from = function_starts_find(l->starts, address);
+	if (from && from != to && address - from < CODE_MAX)
+		l->visit(l->context, from, to);
+	return true;
+}
+
+void function_starts_jumps_to(const struct function_starts *f, const uint64_t *wanted, size_t count,
+                              void (*visit)(void *context, uint64_t from, uint64_t to),
+                              void *context)
+{
+	struct looking looking = { f, wanted_of(wanted, count), visit, context };
+	const struct jump_table *table = count ? jump_table_of(f) : NULL;
+
+	if (!count)
+		return;
+	if (!table) {
+		each_jump(f, visit_wanted, &looking);
+		return;
+	}
+	for (uint32_t i = 0; i < table->count; i++) {
+		uint32_t from = table->jumps[i].from, to = table->jumps[i].to;
+		if (from < f->count && to < f->count && is_wanted(&looking.wanted, start_at(f, to)))
+			visit(context, start_at(f, from), start_at(f, to));
+	}
+}
+
+void function_starts_keep_in(struct function_starts *f, const char *directory)
+{
+	elf_file_keep_in(f->elf, directory);
 }

@@ -24,6 +24,10 @@ void function_starts_close(struct function_starts *f);
 
 CLEANUP(function_starts, struct function_starts *, function_starts_close)
 
+/* What function_starts_jumps_to() finds out is kept in DIRECTORY from run to run, see
+   section_cache.h. It must outlive F; NULL: it is not. */
+void function_starts_keep_in(struct function_starts *f, const char *directory);
+
 /* The address in the module of what lies at OFFSET of the file, among its code; 0 if unknown. */
 uint64_t function_starts_address(const struct function_starts *f, uint64_t offset);
 

@@ -3,7 +3,12 @@
 #include "symbolize/elf/function_start.h"
 #include "tests/support/expect.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <link.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 // Two jump to the third, one by a jump that the assembler does not shorten.
@@ -222,6 +227,85 @@ Test(function_start, what_is_no_jump_leads_nowhere)
 	             where_of(second_there).address));
 	function_starts_jumps_to(f, &wanted, 1, note, &jumps);
 	cr_expect(eq(sz, jumps.count, 0));
+}
+
+#define STARTS_MAX 20000
+
+static uint64_t starts[STARTS_MAX];
+
+struct sum {
+	uint64_t hash;
+	size_t count;
+};
+
+static void sum_up(void *context, uint64_t from, uint64_t to)
+{
+	struct sum *sum = context;
+
+	sum->hash = sum->hash * 31 + from * 7 + to;
+	sum->count++;
+}
+
+// All jumps between functions of the C library, which is too large to be looked through each time.
+static struct sum jumps_of_libc(const char *directory)
+{
+	Dl_info info = { 0 };
+	struct sum sum = { 0 };
+	size_t count = 0;
+
+	cr_assert(dladdr((const void *)(uintptr_t)getenv, &info) != 0);
+	const struct module libc = {
+		.id = 1, .kind = MODULE_ELF, .path = info.dli_fname, .fd = -1
+	};
+	cleanup(function_starts) struct function_starts *f = function_starts_open(&libc);
+	cr_assert(f != NULL);
+	function_starts_keep_in(f, directory);
+	for (uint64_t at = 0; at < 2 << 20; at += 16) {
+		uint64_t start = function_starts_find(f, at);
+		if (start && count < STARTS_MAX && (!count || starts[count - 1] != start))
+			starts[count++] = start;
+	}
+	function_starts_jumps_to(f, starts, count, sum_up, &sum);
+	return sum;
+}
+
+// The only file in DIRECTORY, open.
+static int open_kept(const char *directory)
+{
+	DIR *folder = opendir(directory);
+	int fd = -1;
+
+	cr_assert(folder != NULL);
+	for (struct dirent *entry; (entry = readdir(folder));)
+		if (strstr(entry->d_name, "-jumps-"))
+			fd = openat(dirfd(folder), entry->d_name, O_RDWR | O_CLOEXEC);
+	closedir(folder);
+	return fd;
+}
+
+Test(function_start, jumps_within_a_large_library_are_kept_from_run_to_run)
+{
+	char root[] = "/tmp/function_start_test.XXXXXX", directory[64], command[96];
+	const struct sum all = jumps_of_libc(NULL);
+
+	cr_assert(mkdtemp(root) != NULL);
+	snprintf(directory, sizeof(directory), "%s/sections", root);
+	cr_expect(gt(sz, all.count, 100));
+	for (int i = 0; i < 2; i++) { // found, and kept from the first time
+		const struct sum kept = jumps_of_libc(directory);
+		cr_expect(eq(sz, kept.count, all.count));
+		cr_expect(eq(u64, kept.hash, all.hash));
+	}
+	cleanup_close int fd = open_kept(directory);
+	cr_assert(ge(int, fd, 0));
+	uint32_t wrong[64];
+	memset(wrong, 0xff, sizeof(wrong));
+	cr_assert(eq(int, (int)pwrite(fd, wrong, sizeof(wrong), 8), (int)sizeof(wrong)));
+	cr_expect(eq(sz, jumps_of_libc(directory).count, all.count - 32)); // what is wrong there
+	cr_assert(eq(int, (int)pwrite(fd, wrong, sizeof(wrong), 0), (int)sizeof(wrong)));
+	cr_expect(eq(sz, jumps_of_libc(directory).count, all.count)); // it is looked for again
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	cr_expect(eq(int, system(command), 0));
 }
 
 Test(function_start, what_is_no_file_has_none)

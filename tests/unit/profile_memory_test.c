@@ -89,6 +89,12 @@ bool symbolizer_keeps_maps(const struct symbolizer *s)
 	return false;
 }
 
+const char *symbolizer_sections(const struct symbolizer *s)
+{
+	(void)s;
+	return NULL;
+}
+
 const struct debug_status *symbolizer_debug_status(struct symbolizer *s,
                                                    const struct module *module)
 {
