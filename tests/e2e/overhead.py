@@ -8,6 +8,8 @@ factor; what is not counted at all is off by more. A switch costs ten times as m
 between as where the threads share one, so that of these it is only asked that they are counted, and of
 those of a program that hardly computes, too.
 
+A forked child is charged with few pages of the agent's.
+
 A known split of CPU time stays what it is:
 
 A program takes a part of its time in a loop that allocates, the rest in one that does not, and says by its
@@ -33,6 +35,8 @@ COST = os.environ["OVERHEAD_COST"]
 ROUNDS = 5
 POINTS = 4  # less inflation is no test
 FACTOR = 3
+CHILDREN = 500
+PAGES = 45
 LEAST_S = 0.01
 STATED = ("handlers_ns", "hooks_ops_ns", "hooks_memory_ns", "hooks_waits_ns", "setup_ns", "kernel_ns")
 
@@ -86,6 +90,23 @@ class Overhead(unittest.TestCase):
                 if steady:
                     self.assertLess(measured / FACTOR, stated, runs)
                     self.assertLess(stated, measured * FACTOR, runs)
+
+    def test_a_forked_child_touches_few_pages_of_the_agent(self):
+        """Each page that it writes to is copied, or made anew, for a child that may live for a moment."""
+        command = [COST, "forks", str(CHILDREN)]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+        subprocess.run(command, check=True, timeout=TIMEOUT)
+        bare_faults = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
+        for options in ([], ["--no-ops"], ["--no-malloc"]):
+            with self.subTest(options), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "p.bneck")
+                subprocess.run([BOTTLENECK, *options, "-o", path, "-R", os.path.join(folder, "report"), "--",
+                                *command], capture_output=True, check=True, timeout=TIMEOUT)
+                with sqlite3.connect(path) as database:
+                    faults = dict(database.execute("SELECT key, value FROM run"))["page_faults"]
+                more = (int(faults) - bare_faults) / CHILDREN
+                print(f"{' '.join(options)}: {more:.0f} page faults more a child")
+                self.assertLess(more, PAGES)
 
     def test_the_delay_of_a_lock_is_not_its_hooks(self):
         """Whoever reads first what a mutex has just been written to waits for it, in libc or in the hook."""

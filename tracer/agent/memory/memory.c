@@ -65,8 +65,8 @@ void memory_begin_again(void)
 void memory_fork(void)
 {
 	memory_left = 0;
-	if (wiped)
-		return; // and perhaps used again
+	if (wiped || !agent)
+		return; // and perhaps used again, or never used
 	memset(&memory, 0, offsetof(struct memory, threads));
 	memset(memory.threads, 0, memory_slots_count() * sizeof(memory.threads[0]));
 	op_memory = NULL;

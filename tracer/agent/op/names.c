@@ -31,15 +31,21 @@ void names_start(struct names *n, void *memory, bool by_populate, uint32_t pid, 
 	__atomic_store_n(&n->file, file, __ATOMIC_RELEASE);
 }
 
+// A forked child that lives for a moment pays for each page that it touches.
 void names_abandon(struct names *n)
 {
+	const size_t part = NAMES_INDEX / NAMES_PARTS;
+
 	if (!n->file)
 		return;
 	munmap(n->file, PROTOCOL_NAMES_BYTES);
 	n->file = NULL;
 	n->growing = 0;
 	n->count = 0;
-	memset(n->index, 0, sizeof(n->index));
+	for (uint32_t i = 0; i < NAMES_PARTS; i++)
+		if (n->touched & 1u << i)
+			memset(n->index + i * part, 0, part * sizeof(n->index[0]));
+	n->touched = 0;
 }
 
 void names_detach(struct names *n)
@@ -134,6 +140,15 @@ static uint32_t refuse(struct names *n)
 	return 0;
 }
 
+// Before it is: another thread may fork in between.
+static void touch(struct names *n, uint32_t slot)
+{
+	uint32_t bit = 1u << slot / (NAMES_INDEX / NAMES_PARTS);
+
+	if (!(__atomic_load_n(&n->touched, __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(&n->touched, bit, __ATOMIC_SEQ_CST);
+}
+
 uint32_t names_id(struct names *n, const struct name *name)
 {
 	size_t length = strnlen(name->text, limit_of(name->provider));
@@ -146,6 +161,7 @@ uint32_t names_id(struct names *n, const struct name *name)
 			uint32_t added = add(n, name);
 			if (!added)
 				return refuse(n);
+			touch(n, at % NAMES_INDEX);
 			if (__atomic_compare_exchange_n(slot, &id, added, false, __ATOMIC_ACQ_REL,
 			                                __ATOMIC_ACQUIRE))
 				return added;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define NAMES_INDEX 32768 /* a power of two; three quarters of it are used */
+#define NAMES_PARTS 32
 
 struct names {
 	struct protocol_names *file; /* NULL: there is none */
@@ -25,6 +26,7 @@ struct names {
 	uint32_t ready;              /* atomic: bytes that are safe to touch */
 	int growing;                 /* atomic */
 	uint32_t count;              /* atomic */
+	uint32_t touched;            /* atomic: bit I: part I of the index has been written to */
 	uint32_t index[NAMES_INDEX]; /* atomic: ids */
 };
 

@@ -21,6 +21,7 @@
 #define SITES_BITS  12
 #define SITES       (1u << SITES_BITS)
 #define SITES_TRIED 8
+#define SITES_PARTS 32
 #define FULL_NS     (20 * NS_PER_US)
 #define SITE_STACK  8192
 #define AHEAD       256 // of the ring's place: two ops
@@ -35,6 +36,7 @@
 OWN struct op_memory *op_memory;
 OWN struct op_bytes op_tensors, op_devices;
 AGENT_TABLE static uint64_t sites[SITES]; // atomic: callers of hooks whose stack has been told
+static uint32_t touched_sites;            // atomic: bit I: part I of them has been written to
 static bool uses_devices;                 // atomic: op_use_devices() has been called
 bool op_wants_empties;
 
@@ -155,10 +157,15 @@ INLINE void head(const struct op_thread *t, struct record *record, uint16_t type
 static __attribute__((noinline)) bool is_unknown_site(uint64_t caller)
 {
 	for (uint32_t i = 0; i < SITES_TRIED; i++) {
-		uint64_t *site = &sites[(op_spread(caller, SITES_BITS) + i) % SITES];
+		uint32_t at = (op_spread(caller, SITES_BITS) + i) % SITES;
+		uint64_t *site = &sites[at];
 		uint64_t known = __atomic_load_n(site, __ATOMIC_RELAXED);
 		if (likely(known == caller))
 			return false;
+		// Before it is: another thread may fork in between.
+		if (!known)
+			__atomic_fetch_or(&touched_sites, 1u << at / (SITES / SITES_PARTS),
+			                  __ATOMIC_SEQ_CST);
 		if (!known && __atomic_compare_exchange_n(site, &known, caller, false,
 		                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return true;
@@ -661,7 +668,13 @@ void op_close_all(struct op_thread *t)
 		end_innermost(t, OP_LEFT_OPEN);
 }
 
+// As names_abandon().
 void op_forget_sites(void)
 {
-	memset(sites, 0, sizeof(sites));
+	const size_t part = SITES / SITES_PARTS;
+
+	for (uint32_t i = 0; i < SITES_PARTS; i++)
+		if (touched_sites & 1u << i)
+			memset(sites + i * part, 0, part * sizeof(sites[0]));
+	touched_sites = 0;
 }
