@@ -28,29 +28,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SPIN_NS     (12 * NS_PER_MS)
-#define GAP_NS_MIN  UINT64_C(700) // longer than reading the clock takes
-#define THREADS     8
-#define ROUNDS      15
-#define SPAWNS      6
-#define SWITCHES    400
-#define NAPS        50
-#define NAP_NS      (100 * NS_PER_US)
-#define LEAST_OF    4
-#define TIMEOUT_MS  2000
+#define SPIN_NS      (12 * NS_PER_MS)
+#define GAP_NS_MIN   UINT64_C(700) // longer than reading the clock takes
+#define THREADS      8
+#define ROUNDS       15
+#define SPAWNS       6
+#define SWITCHES     400
+#define NAPS         50
+#define NAP_NS       (100 * NS_PER_US)
+#define LEAST_OF     4
+#define TIMEOUT_MS   2000
 
-#define LOCKS       20000
-#define LOCK_ROUNDS 12
+#define LOCKS        20000
+#define LOCK_ROUNDS  12
 
-#define KEPT        16    // prices, of different options
-#define KEPT_S      86400 // for so long,
-#define BUSY_S      600   // and so long where other work had the CPUs in between
+#define KEPT         16    // prices, of different options
+#define KEPT_S       86400 // for so long,
+#define BUSY_S       600   // and so long where other work had the CPUs in between
 
-#define LINE_BYTES  512
-#define READ_MS     10 // at least so often, as a run's does with deep stacks
+#define LINE_BYTES   512
+#define CONFIG_BYTES 256
+#define READ_MS      10 // at least so often, as a run's does with deep stacks
 
-#define FORKS       8
-#define EXECS       4
+#define FORKS        8
+#define EXECS        4
 
 // What is run, and the same with so many more forks and execs.
 #define TRUE_PROGRAM "/bin/true"
@@ -494,21 +495,33 @@ static uint64_t kinds_of(const struct prices_request *request)
 	       (uint64_t)request->processes << 2 | (uint64_t)request->locks << 3;
 }
 
-// The rest is what prices depend on: the boot, this program's file, and how a run was recorded.
+static uint64_t hash_file(uint64_t key, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return key;
+	return hash_pair(hash_pair(key, (uint64_t)st.st_size),
+	                 (uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec);
+}
+
+// The rest is what prices depend on: the boot, our files, and how a run was recorded.
 static uint64_t key_of(const struct prices_request *request)
 {
 	cleanup_fclose FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-	char boot[64] = "";
-	struct stat st;
+	char boot[64] = "", config[CONFIG_BYTES] = "";
 	uint64_t how = (uint64_t)request->kernel | (uint64_t)request->off_cpu << 1 |
 	               (uint64_t)(request->session != NULL) << 2 |
 	               (uint64_t)request->stack_bytes << 8;
 
-	if (!file || !fgets(boot, sizeof(boot), file) || stat("/proc/self/exe", &st) < 0)
+	if (!file || !fgets(boot, sizeof(boot), file))
 		return 0;
-	uint64_t key = hash_pair(hash_bytes(boot, strlen(boot)), (uint64_t)st.st_size);
-	key = hash_pair(key,
-	                (uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec);
+	uint64_t key = hash_file(hash_bytes(boot, strlen(boot)), "/proc/self/exe");
+	if (request->agent)
+		key = hash_file(key, request->agent);
+	if (request->session)
+		session_config(request->session, config, sizeof(config));
+	key = hash_pair(key, hash_bytes(config, strlen(config)));
 	key = hash_pair(hash_pair(key, request->frequency_hz), how);
 	return (key & ~KINDS) | kinds_of(request);
 }
