@@ -42,9 +42,11 @@
 #define LOCKS        20000
 #define LOCK_ROUNDS  12
 
-#define KEPT         16    // prices, of different options
+#define KEPT         48    // prices, of different options
 #define KEPT_S       86400 // for so long,
-#define BUSY_S       600   // and so long where other work had the CPUs in between
+#define BUSY_S       600   // and so long where other work had the CPUs in between:
+#define AGAIN_S      5     // then they are measured again after so long,
+#define SAME         5     // until there are so many, whose median holds
 
 #define LINE_BYTES   512
 #define CONFIG_BYTES 256
@@ -495,6 +497,19 @@ static uint64_t kinds_of(const struct prices_request *request)
 	       (uint64_t)request->processes << 2 | (uint64_t)request->locks << 3;
 }
 
+// Which of these PRICE is measured with; 0: all.
+static uint64_t kind_of(enum price price)
+{
+	static const uint8_t kinds[PRICE_COUNT] = {
+		[PRICE_THREAD] = 1,          [PRICE_SWITCH] = 1 << 1, [PRICE_STACK] = 1 << 1,
+		[PRICE_WAKEUP] = 1 << 1,     [PRICE_IDLE] = 1 << 1,   [PRICE_SPAWN] = 1 << 2,
+		[PRICE_FORK] = 1 << 2,       [PRICE_EXEC] = 1 << 2,   [PRICE_LOCKS] = 1 << 3,
+		[PRICE_BARE_LOCKS] = 1 << 3,
+	};
+
+	return kinds[price];
+}
+
 static uint64_t hash_file(uint64_t key, const char *path)
 {
 	struct stat st;
@@ -558,13 +573,60 @@ static bool is_sane(const struct prices *p)
 	return p->ns[PRICE_SAMPLE] < NS_PER_MS;
 }
 
-// Those of PATH that still hold, the newest first, but for that of KEY. What serves goes to *FOUND.
-// Returns how many: the oldest makes room for one more.
-static size_t read_prices(const char *path, uint64_t key, struct kept kept[KEPT],
-                          struct kept *found)
+static bool was_busy(const struct kept *k, uint64_t now_s)
+{
+	return now_s - k->written_s >= KEPT_S - BUSY_S;
+}
+
+// What serves one request, the newest first.
+struct served {
+	size_t count;
+	struct kept kept[SAME];
+};
+
+static void serve(struct served *s, const struct kept *k)
+{
+	if (s->count < SAME)
+		s->kept[s->count++] = *k;
+}
+
+// Of those that were measured while nobody else had the CPUs, or else of all; price by price, as
+// not all were measured each time.
+static struct prices median_of(const struct served *s, uint64_t now_s)
+{
+	struct prices median = { 0 };
+
+	for (int price = 0; price < PRICE_COUNT; price++) {
+		uint64_t values[SAME], kind = kind_of((enum price)price);
+		size_t count = 0;
+		for (int busy = 0; busy < 2 && !count; busy++)
+			for (size_t i = 0; i < s->count; i++)
+				if ((s->kept[i].key & kind) == kind &&
+				    was_busy(&s->kept[i], now_s) == busy)
+					values[count++] = s->kept[i].prices.ns[price];
+		qsort(values, count, sizeof(values[0]), by_value);
+		if (count)
+			median.ns[price] = (values[(count - 1) / 2] + values[count / 2]) / 2;
+	}
+	return median;
+}
+
+// Whether nothing needs to be measured.
+static bool is_settled(const struct served *s, uint64_t now_s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!was_busy(&s->kept[i], now_s) ||
+		    now_s - s->kept[i].written_s < KEPT_S - BUSY_S + AGAIN_S)
+			return true;
+	return s->count == SAME;
+}
+
+// Those of PATH that still hold, the newest first. What serves KEY goes to *SERVED, too. Returns
+// how many: the oldest makes room for one more.
+static size_t read_prices(const char *path, uint64_t key, uint64_t now_s, struct kept kept[KEPT],
+                          struct served *served)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	uint64_t now_s = clock_ns(CLOCK_REALTIME) / NS_PER_SEC;
 	struct stat st;
 	size_t count = 0;
 
@@ -582,10 +644,9 @@ static size_t read_prices(const char *path, uint64_t key, struct kept kept[KEPT]
 		if (!read_kept(line, &k) || k.written_s > now_s || now_s - k.written_s > KEPT_S ||
 		    !is_sane(&k.prices))
 			continue;
-		if (!found->key && serves(k.key, key))
-			*found = k;
-		if (k.key != key)
-			kept[count++] = k;
+		if (serves(k.key, key))
+			serve(served, &k);
+		kept[count++] = k;
 	}
 	return count;
 }
@@ -615,20 +676,25 @@ static void write_prices(const char *path, const struct kept *kept, size_t count
 
 struct prices prices_measure(const struct prices_request *request)
 {
-	struct kept kept[KEPT], found = { 0 };
+	struct kept kept[KEPT];
+	struct served before = { 0 }, served = { 0 };
 	uint64_t key = request->kept ? key_of(request) : 0;
-	size_t count = key ? read_prices(request->kept, key, kept, &found) : 0;
+	uint64_t now_s = clock_ns(CLOCK_REALTIME) / NS_PER_SEC;
+	size_t count = key ? read_prices(request->kept, key, now_s, kept, &before) : 0;
 
-	if (!request->frequency_hz || found.key || request->kept_only)
-		return found.prices;
+	if (!request->frequency_hz || request->kept_only || is_settled(&before, now_s))
+		return median_of(&before, now_s);
 	uint64_t start_ns = clock_now_ns(), used_ns = usage_ns(RUSAGE_CHILDREN);
 	struct prices prices = measure_in_child(request);
 	bool busy = clock_now_ns() - start_ns > 2 * (usage_ns(RUSAGE_CHILDREN) - used_ns);
-	if (key && prices.ns[PRICE_SAMPLE]) {
-		uint64_t now_s = clock_ns(CLOCK_REALTIME) / NS_PER_SEC;
-		memmove(kept + 1, kept, count * sizeof(*kept));
-		kept[0] = (struct kept){ key, busy ? now_s - (KEPT_S - BUSY_S) : now_s, prices };
-		write_prices(request->kept, kept, count + 1);
-	}
-	return prices;
+	if (!key || !prices.ns[PRICE_SAMPLE])
+		return before.count ? median_of(&before, now_s) : prices;
+	now_s = clock_ns(CLOCK_REALTIME) / NS_PER_SEC;
+	memmove(kept + 1, kept, count * sizeof(*kept));
+	kept[0] = (struct kept){ key, busy ? now_s - (KEPT_S - BUSY_S) : now_s, prices };
+	write_prices(request->kept, kept, count + 1);
+	serve(&served, &kept[0]);
+	for (size_t i = 0; i < before.count; i++)
+		serve(&served, &before.kept[i]);
+	return median_of(&served, now_s);
 }

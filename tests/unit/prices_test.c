@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILLED    16 // as many as one file keeps
+#define FILLED    48 // as many as one file keeps
 #define OTHERS_NS 12345
 
 static char path[] = "/tmp/prices-test-XXXXXX";
@@ -128,4 +128,66 @@ Test(prices, a_line_of_another_version_is_no_price)
 	if (!sample_price(999))
 		cr_skip("no price of a sample can be measured here");
 	cr_expect(eq(u32, count_lines(NULL), 1), "its fields were not taken for the next line's");
+}
+
+// What was measured while others had the CPUs is dated to be gone in ten minutes.
+#define BUSY_AGE_S (86400 - 600 + 60)
+
+// As the line of a price that was measured, but with other figures: COUNT times.
+static void write_busy(const char *key, size_t count, const unsigned figures[])
+{
+	FILE *file = fopen(path, "we");
+
+	cr_assert(file);
+	for (size_t i = 0; i < count; i++) {
+		fprintf(file, "%s %" PRIu64, key,
+		        clock_ns(CLOCK_REALTIME) / NS_PER_SEC - BUSY_AGE_S);
+		for (int j = 0; j < PRICE_COUNT; j++)
+			fprintf(file, " %u", figures[i] + (unsigned)j);
+		fputs("\n", file);
+	}
+	cr_assert(eq(int, fclose(file), 0));
+}
+
+Test(prices, of_prices_measured_beside_other_work_the_median_of_five_holds)
+{
+	static const unsigned figures[] = { 400, 90000, 100, 300, 200 };
+	char key[32] = "";
+
+	if (!sample_price(999))
+		cr_skip("no price of a sample can be measured here");
+	FILE *file = fopen(path, "re");
+	cr_assert(file && fscanf(file, "%31s", key) == 1);
+	fclose(file);
+	write_busy(key, 5, figures);
+	cr_expect(eq(u64, sample_price(999), 300 + PRICE_SAMPLE));
+	cr_expect(eq(u32, count_lines(NULL), 5), "nothing was measured");
+	write_busy(key, 3, figures);
+	cr_expect(ne(u64, sample_price(999), 0));
+	cr_expect(eq(u32, count_lines(NULL), 4), "measured once more");
+}
+
+Test(prices, what_was_measured_alone_with_less_does_not_hide_what_was_measured_with_more)
+{
+	static const unsigned figures[] = { 500 };
+	char key[32] = "";
+
+	if (!sample_price(999))
+		cr_skip("no price of a sample can be measured here");
+	FILE *file = fopen(path, "re");
+	cr_assert(file && fscanf(file, "%31s", key) == 1);
+	fclose(file);
+	key[strlen(key) - 1] = '2'; // with switches
+	write_busy(key, 1, figures);
+	key[strlen(key) - 1] = '0';
+	file = fopen(path, "ae");
+	cr_assert(file);
+	fprintf(file, "%s %" PRIu64, key, clock_ns(CLOCK_REALTIME) / NS_PER_SEC);
+	for (int j = 0; j < PRICE_COUNT; j++)
+		fputs(j == PRICE_SAMPLE ? " 100" : " 0", file);
+	fputs("\n", file);
+	cr_assert(eq(int, fclose(file), 0));
+	struct prices prices = switch_prices(false, false);
+	cr_expect(eq(u64, prices.ns[PRICE_SAMPLE], 100));
+	cr_expect(eq(u64, prices.ns[PRICE_SWITCH], 500 + PRICE_SWITCH));
 }
