@@ -20,7 +20,10 @@
 
 // So long it takes a thread that was sent a signal to get a CPU, at most: where it takes longer the
 // signal has not woken it.
-#define WOKEN_NS  (20 * NS_PER_MS)
+#define WOKEN_NS (20 * NS_PER_MS)
+
+// So much waiting that was looked at says what a thread usually waits for.
+#define SEEN_NS   NS_PER_SEC
 
 #define ALONE_MAX 65536
 #define BINS_MAX  16384
@@ -467,6 +470,20 @@ void wall_signal(struct wall *w, const struct signal_event *signal)
 		                      .to = signal->to };
 }
 
+// The cause of a wait of H is known.
+static void take_known(struct history *h, enum metric cause, uint64_t from_ns, uint64_t to_ns)
+{
+	h->known.cause = cause;
+	h->known.length_ns = to_ns - min_ns(from_ns, to_ns);
+	h->known.to_ns = to_ns;
+	if (wall_has_reported(h, from_ns, to_ns))
+		return;
+	h->seen_ns += h->known.length_ns;
+	h->seen_lock_ns += cause == METRIC_OFF_LOCK ? h->known.length_ns : 0;
+	for (; h->seen_ns > SEEN_NS; h->seen_lock_ns /= 2)
+		h->seen_ns /= 2;
+}
+
 void wall_span(struct wall *w, const struct span_event *span)
 {
 	struct history *h = wall_find_thread(w, span->thread);
@@ -486,11 +503,8 @@ void wall_span(struct wall *w, const struct span_event *span)
 		bool looked = span->cause != METRIC_OFF_OTHER;
 		raw.inode =
 			peers && (looked || raw.guess) ? wall_inode_of(w, h, peers, raw.guess) : 0;
-		if (looked) {
-			h->known.cause = span->cause;
-			h->known.length_ns = span->to_ns - min_ns(raw.from_ns, span->to_ns);
-			h->known.to_ns = span->to_ns;
-		}
+		if (looked)
+			take_known(h, span->cause, raw.from_ns, span->to_ns);
 		cut_at_signals(w, h, &raw);
 		take_waker(w, h, span, &raw);
 	}

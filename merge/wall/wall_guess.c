@@ -87,6 +87,12 @@ void wall_stops_running(struct wall *w, struct history *h, uint64_t time_ns)
 #define ALIKE_NS    NS_PER_SEC
 #define ALIKE_TIMES 2 // as long, or as short
 
+// Where it is not known how long each is: so much of what was looked at is for the same.
+#define ALIKE_SHARE 0.8
+
+// Of more threads it would take too long to ask what each did in a wait.
+#define ASKED_MAX 256
+
 // What a thread waits on stays the same for longer, but its short waits are seldom looked at.
 #define PEERS_NS (10 * NS_PER_SEC)
 
@@ -337,15 +343,81 @@ static uint32_t guess_worker(struct wall *w, const struct history *h)
 	return child ? child->first_thread : 0;
 }
 
+bool wall_has_reported(const struct history *h, uint64_t from_ns, uint64_t to_ns)
+{
+	for (size_t i = h->edges.count; i-- > 0;) {
+		const struct edge_times *e = deque_at(&h->edges, struct edge_times, i);
+		if (e->to_ns <= from_ns)
+			return false;
+		if (e->from_ns < to_ns)
+			return true;
+	}
+	return false;
+}
+
 // The wait of H that ends at AT_NS, which nobody has looked at, is about as long as the last one
 // that somebody has, which was for another thread: barriers of OpenMP come so. Of a thread's short
-// waits only some are looked at, of each kind as many as there are of it.
+// waits only some are looked at, of each kind as many as there are of it. An estimate takes several
+// waits for one, or parts one: then lengths say nothing, and it is what most of the time is.
 static bool is_like_known(const struct history *h, uint64_t at_ns)
 {
 	uint64_t length_ns = at_ns - min_ns(h->since_ns, at_ns), like_ns = h->known.length_ns;
 
-	return h->known.cause == METRIC_OFF_LOCK && h->known.to_ns + ALIKE_NS >= h->since_ns &&
-	       length_ns >= like_ns / ALIKE_TIMES && length_ns <= like_ns * ALIKE_TIMES;
+	if (h->known.cause != METRIC_OFF_LOCK || h->known.to_ns + ALIKE_NS < h->since_ns)
+		return false;
+	if (h->estimated)
+		return (double)h->seen_lock_ns > ALIKE_SHARE * (double)h->seen_ns;
+	return length_ns >= like_ns / ALIKE_TIMES && length_ns <= like_ns * ALIKE_TIMES;
+}
+
+static bool is_active(enum thread_state state)
+{
+	return state == THREAD_RUNS || state == THREAD_READY;
+}
+
+// Up to when V had a CPU, or wanted one, of the time from FROM_NS to TO_NS; 0: it did not.
+static uint64_t active_until(const struct history *v, uint64_t from_ns, uint64_t to_ns)
+{
+	if (is_active(v->state) && v->since_ns < to_ns)
+		return to_ns;
+	for (size_t i = v->raw.count; i-- > 0;) {
+		const struct raw *raw = deque_at(&v->raw, struct raw, i);
+		if (raw->to_ns <= from_ns)
+			return 0;
+		if (raw->from_ns < to_ns && is_active(raw->state))
+			return min_ns(raw->to_ns, to_ns);
+	}
+	for (size_t i = v->pieces.count; i-- > 0;) {
+		const struct piece *p = deque_at(&v->pieces, struct piece, i);
+		if (p->to_ns <= from_ns)
+			return 0;
+		if (p->from_ns < to_ns && p->owner == v->number && is_active(p->state))
+			return min_ns(p->to_ns, to_ns);
+	}
+	return 0;
+}
+
+// Who may have ended the wait of H that ends at AT_NS where switches are estimates: those of a
+// thread come late, with its next sample, so that it may run again by now; and who seems to have
+// wanted a CPU all the time may have had one. Of several it is the one that did so last; of many
+// threads it is not looked for.
+static const struct history *active_meanwhile(const struct wall *w, const struct history *h,
+                                              uint64_t at_ns)
+{
+	const struct history *best = NULL;
+	uint64_t best_ns = 0;
+
+	for (size_t i = 0; w->active_count <= ASKED_MAX && i < w->active_count; i++) {
+		const struct history *v = w->active[i];
+		uint64_t until_ns = wall_may_wake(v, h, NULL) && !v->over
+		                            ? active_until(v, h->since_ns, at_ns)
+		                            : 0;
+		if (until_ns <= best_ns)
+			continue;
+		best = v;
+		best_ns = until_ns;
+	}
+	return best;
 }
 
 // Who may have ended the wait of H that ends at AT_NS: a thread that ran then or has just stopped,
@@ -394,6 +466,10 @@ uint32_t wall_guess(struct wall *w, const struct history *h, enum metric cause, 
 	const struct history *last = p ? wall_find_thread(w, p->last_stopped) : NULL;
 	if (last && last != h && last->stopped_ns > h->since_ns)
 		return last->number;
+	if (h->estimated && !wall_has_reported(h, h->since_ns, at_ns))
+		best = active_meanwhile(w, h, at_ns);
+	if (best)
+		return best->number;
 	// Nobody else was there to end it: it timed out, as the waits of a master process do that
 	// looks after its workers each second.
 	return guess_worker(w, h);

@@ -191,6 +191,9 @@ struct history {
 		enum metric cause;
 		uint64_t length_ns, to_ns;
 	} known;
+	/* How long those were that somebody has looked at, for all causes and for locks; of late.
+	 */
+	uint64_t seen_ns, seen_lock_ns;
 	struct ender enders[ENDERS];
 	bool in_running;    /* it is in the list of those */
 	bool spins;         /* it did in its last sample */
@@ -404,6 +407,9 @@ struct history *wall_find_thread(const struct wall *w, uint32_t number);
 uint32_t wall_tag(const struct wall *w, uint32_t number);
 
 /* wall_guess.c */
+
+/* H has reported a wait of that time. */
+bool wall_has_reported(const struct history *h, uint64_t from_ns, uint64_t to_ns);
 
 /* H's state, or whether it spins, has changed, at TIME_NS: it counts as what it is now. */
 void wall_count_thread(struct wall *w, struct history *h, uint64_t time_ns);

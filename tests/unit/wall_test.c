@@ -1360,8 +1360,8 @@ Test(wall, of_waits_for_each_other_one_is_given_up)
 	wall_free(wall);
 }
 
-// A wait of thread 1 for MS milliseconds, of which CAUSE is known.
-static void wait_of_1(unsigned ms, enum metric cause)
+// A wait of thread 1 for MS milliseconds, of which CAUSE is known; ESTIMATED or exact.
+static void estimate_of_1(unsigned ms, enum metric cause, bool estimated)
 {
 	uint64_t begin = now;
 
@@ -1375,9 +1375,15 @@ static void wait_of_1(unsigned ms, enum metric cause)
 	                                      .to_ns = now,
 	                                      .state = THREAD_BLOCKED,
 	                                      .next = THREAD_RUNS,
-	                                      .cause = cause });
+	                                      .cause = cause,
+	                                      .estimated = estimated });
 	now += MS;
 	tick(1, 1, false);
+}
+
+static void wait_of_1(unsigned ms, enum metric cause)
+{
+	estimate_of_1(ms, cause, false);
 }
 
 // Thread 1 waits for thread 2 again and again, and nobody looks at some of the waits.
@@ -1403,6 +1409,59 @@ Test(wall, a_wait_that_nobody_looked_at_is_like_one_that_somebody_has)
 		cr_expect(epsilon_eq(dbl, told[2] / MS, ms, 0.1), "row %zu: %f", i, told[2] / MS);
 		struct wall_coverage coverage = wall_coverage(wall);
 		cr_expect(eq(u64, coverage.guessed_ns, coverage.known_ns));
+		wall_free(wall);
+	}
+}
+
+// The same, where an estimate takes several waits for one, or parts one.
+Test(wall, an_estimated_wait_that_nobody_looked_at_is_like_most_of_the_others)
+{
+	static const struct {
+		unsigned lock_ms, sleep_ms, unseen_ms;
+		bool known;
+	} table[] = {
+		{ 6, 0, 20, true },  { 6, 0, 2, true },  { 60, 10, 20, true },
+		{ 6, 6, 20, false }, { 6, 6, 6, false },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		two_run();
+		if (table[i].sleep_ms)
+			estimate_of_1(table[i].sleep_ms, METRIC_OFF_SLEEP, true);
+		estimate_of_1(table[i].lock_ms, METRIC_OFF_LOCK, true);
+		estimate_of_1(table[i].unseen_ms, METRIC_OFF_OTHER, true);
+		wall_finish(wall, now);
+		unsigned ms = table[i].lock_ms + (table[i].known ? table[i].unseen_ms : 0);
+		cr_expect(epsilon_eq(dbl, told[2] / MS, ms, 0.1), "row %zu: %f", i, told[2] / MS);
+		wall_free(wall);
+	}
+}
+
+// Thread 1 waits for 10 ms for thread 2, which has no CPU meanwhile, as is known before that wait.
+Test(wall, who_seems_to_have_had_no_cpu_may_have_ended_an_estimated_wait)
+{
+	for (int estimated = 0; estimated <= 1; estimated++) {
+		two_run();
+		uint64_t begin = now + 2 * MS;
+		now += MS;
+		change(2, now - MS, THREAD_RUNS, THREAD_READY);
+		now = begin + 12 * MS;
+		change(2, begin - MS, THREAD_READY, THREAD_RUNS);
+		now = begin;
+		change(1, begin - 2 * MS, THREAD_RUNS, THREAD_BLOCKED);
+		now = begin + 10 * MS;
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = begin,
+		                                      .to_ns = now,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = METRIC_OFF_LOCK,
+		                                      .estimated = estimated });
+		now += 10 * MS;
+		wall_finish(wall, now);
+		struct wall_coverage coverage = wall_coverage(wall);
+		cr_expect(
+			epsilon_eq(dbl, (double)coverage.guessed_ns / MS, estimated ? 10 : 0, 0.1));
 		wall_free(wall);
 	}
 }
