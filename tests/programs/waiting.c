@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "truth.h"
 #include "work.h"
 
 #define ROUNDS 60
@@ -119,6 +120,7 @@ static void *decoder(void *unused)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		decode();
+		truth_done(CLOCK_THREAD_CPUTIME_ID);
 		put(&decoded);
 	}
 	return unused;
@@ -138,6 +140,7 @@ static void *other_side(void *unused)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		right();
+		truth_done(CLOCK_THREAD_CPUTIME_ID);
 		pthread_barrier_wait(&meeting);
 	}
 	return unused;
@@ -248,18 +251,25 @@ static struct shared *share(void)
 static void shared_semaphore_scene(void)
 {
 	struct shared *s = share();
+	pid_t child;
 
-	if (fork() == 0) {
+	truth_open("show", "render");
+	child = fork();
+	if (child == 0) {
 		for (int i = 0; i < ROUNDS; i++) {
 			render();
+			truth_done(CLOCK_PROCESS_CPUTIME_ID);
 			sem_post(&s->made);
 		}
 		_exit(0);
 	}
 	for (int i = 0; i < ROUNDS; i++) {
+		truth_wait_for_process(child);
 		sem_wait(&s->made);
+		truth_go_on();
 		show();
 	}
+	truth_close();
 	wait(NULL);
 }
 
@@ -317,13 +327,17 @@ static void pipe_scene(void (*wait_for)(int fd))
 {
 	int ends[2];
 	char c = 0;
+	pid_t child;
 
 	if (pipe(ends) < 0)
 		return;
-	if (fork() == 0) {
+	truth_open("show", "render");
+	child = fork();
+	if (child == 0) {
 		close(ends[0]);
 		for (int i = 0; i < ROUNDS; i++) {
 			render();
+			truth_done(CLOCK_PROCESS_CPUTIME_ID);
 			if (write(ends[1], &c, 1) != 1)
 				_exit(1);
 		}
@@ -331,12 +345,15 @@ static void pipe_scene(void (*wait_for)(int fd))
 	}
 	close(ends[1]);
 	do {
+		truth_wait_for_process(child);
 		if (wait_for)
 			wait_for(ends[0]);
 		if (read(ends[0], &c, 1) != 1)
 			break;
+		truth_go_on();
 		show();
 	} while (true);
+	truth_close();
 	wait(NULL);
 }
 
@@ -371,19 +388,27 @@ int main(int argc, char **argv)
 		load();
 		run((void *(*const[])(void *)){ solve, solve }, 2);
 	} else if (strcmp(scene, "queue") == 0) {
+		truth_open("encode", "decode");
 		pthread_create(&thread, NULL, decoder, NULL);
 		for (int i = 0; i < ROUNDS; i++) {
+			truth_wait_for_thread(thread);
 			get(&decoded);
+			truth_go_on();
 			encode();
 		}
+		truth_close();
 		pthread_join(thread, NULL);
 	} else if (strcmp(scene, "barrier") == 0) {
 		pthread_barrier_init(&meeting, NULL, 2);
+		truth_open("left", "right");
 		pthread_create(&thread, NULL, other_side, NULL);
 		for (int i = 0; i < ROUNDS; i++) {
 			left();
+			truth_wait_for_thread(thread);
 			pthread_barrier_wait(&meeting);
+			truth_go_on();
 		}
+		truth_close();
 		pthread_join(thread, NULL);
 	} else if (strcmp(scene, "pipe") == 0) {
 		pipe_scene(NULL);

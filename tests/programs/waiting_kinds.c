@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "truth.h"
 #include "work.h"
 
 #define ROUNDS 30
@@ -161,13 +162,17 @@ static void socket_scene(void (*make)(int ends[2]))
 {
 	int ends[2];
 	char c = 0;
+	pid_t child;
 
 	make(ends);
-	if (fork() == 0) {
+	truth_open("show", "render");
+	child = fork();
+	if (child == 0) {
 		close(ends[0]);
 		for (int i = 0; i < ROUNDS; i++) {
 			if (!apart)
 				render();
+			truth_done(CLOCK_PROCESS_CPUTIME_ID);
 			if (write(ends[1], &c, 1) != 1)
 				_exit(1);
 		}
@@ -176,9 +181,15 @@ static void socket_scene(void (*make)(int ends[2]))
 		_exit(0);
 	}
 	close(ends[1]);
-	for (int i = 0; i < ROUNDS && read(ends[0], &c, 1) == 1; i++)
+	for (int i = 0; i < ROUNDS; i++) {
+		truth_wait_for_process(child);
+		if (read(ends[0], &c, 1) != 1)
+			break;
+		truth_go_on();
 		for (int k = 0; k < (apart ? 4 : 1); k++)
 			show();
+	}
+	truth_close();
 	wait(NULL);
 }
 
