@@ -11,6 +11,7 @@
 #define SURE_SHARE   0.1 // of the time of an edge, at one place for certain
 #define USUAL_SHARE  0.8 // of a thread's waits for the same, at one place
 #define TAKEN_LOOKED 256 // of what a thread has had, the last
+#define EDGES_LOOKED 256 // of a thread's edges, the youngest
 // Edges.
 
 static uint64_t hash_edge(const struct wall_edge *key)
@@ -381,6 +382,27 @@ static uint32_t usual_place(const struct history *h, enum metric cause)
 	return most && most->ns >= USUAL_SHARE * all ? most->node : 0;
 }
 
+// Where H waited most of the time for what E is of, as far as that has a place: one resource is
+// mostly wanted at one place, also of a thread that waits for others elsewhere. 0: not known.
+static uint32_t place_of_resource(const struct wall *w, const struct history *h,
+                                  const struct wall_edge *e)
+{
+	const struct edge_slot *most = NULL;
+	uint32_t i = e->resource ? h->last_edge : 0;
+	uint64_t all = 0;
+
+	for (size_t looked = 0; i && looked < EDGES_LOOKED; looked++, i = w->edges[i - 1].next) {
+		const struct edge_slot *slot = &w->edges[i - 1];
+		if (slot->edge.resource != e->resource || slot->edge.module != e->module ||
+		    slot->edge.kind != e->kind || !slot->edge.waiter_node)
+			continue;
+		all += slot->edge.ns;
+		most = most && most->edge.ns >= slot->edge.ns ? most : slot;
+	}
+	return most && (double)most->edge.ns >= USUAL_SHARE * (double)all ? most->edge.waiter_node
+	                                                                  : 0;
+}
+
 // SLOT's waits are taken for ones like those that have a place: so is what is known of who was
 // waited for, if more was seen of that there. Waits that nobody has looked at are mostly ones of
 // which nobody has looked at the other thread either.
@@ -400,7 +422,8 @@ void wall_place_edges(struct wall *w, const struct history *h)
 	for (uint32_t i = h->placeless ? h->last_edge : 0; i; i = w->edges[i - 1].next) {
 		struct wall_edge *e = &w->edges[i - 1].edge;
 		if (!e->waiter_node && e->kind != WALL_GIL && e->kind != WALL_SPIN) {
-			e->waiter_node = usual_place(h, e->cause);
+			uint32_t node = place_of_resource(w, h, e);
+			e->waiter_node = node ? node : usual_place(h, e->cause);
 			take_places(w, &w->edges[i - 1]);
 		}
 	}

@@ -733,6 +733,51 @@ Test(wall, waits_whose_stacks_were_not_taken_are_where_their_thread_mostly_waits
 	wall_free(wall);
 }
 
+// Thread 1 waits for thread 2, for one resource at node 6 and for the other at node 7, as long for
+// each. Of each third wait no stack is known.
+Test(wall, a_wait_whose_stack_was_not_taken_is_where_others_for_that_resource_are)
+{
+	uint64_t ns[3] = { 0 };
+	size_t edges;
+
+	two_run();
+	for (uint32_t round = 0; round < 12; round++) {
+		uint64_t begin = now;
+		uint32_t resource = 1 + round % 2;
+		change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+		for (int ms = 0; ms < 5; ms++) {
+			now += MS;
+			tick(2, 2, false);
+		}
+		if (round % 3)
+			wall_stack(wall, &(struct wall_stack){ .thread = 1,
+			                                       .node = 5 + resource,
+			                                       .metric = METRIC_OFF_LOCK,
+			                                       .time_ns = begin,
+			                                       .duration_ns = 5 * MS,
+			                                       .weight_ns = 5 * MS });
+		change(1, begin, THREAD_BLOCKED, THREAD_RUNS);
+		wall_wait(wall, &(struct wall_wait){ .thread = 1,
+		                                     .from_ns = begin,
+		                                     .to_ns = now,
+		                                     .resource = resource,
+		                                     .kind = HELD_MUTEX,
+		                                     .count = 1,
+		                                     .shares = &(struct wall_share){ now, 2 } });
+		now += MS;
+		tick(1, 1, false);
+		change(1, now - MS, THREAD_RUNS, THREAD_RUNS);
+	}
+	wall_finish(wall, now);
+	const struct wall_edge *e = wall_edges(wall, &edges);
+	for (size_t i = 0; i < edges; i++)
+		if (e[i].waiter_node == 5 + e[i].resource)
+			ns[e[i].resource] += e[i].ns;
+	cr_expect(eq(u64, ns[1], 30 * MS));
+	cr_expect(eq(u64, ns[2], 30 * MS));
+	wall_free(wall);
+}
+
 // The same stack, which comes when none of those waits is over, of which nobody knows the cause.
 Test(wall, a_stack_that_stands_for_later_waits_is_of_those)
 {
