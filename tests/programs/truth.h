@@ -53,11 +53,19 @@ static inline void truth_open(const char *own, const char *other)
 	truth->since_ns = truth_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* What the first one does from now on, up to its next wait, is not its work. */
+static inline void truth_pause(void)
+{
+	if (truth && truth->since_ns != UINT64_MAX)
+		truth->own_ns += truth_ns(CLOCK_THREAD_CPUTIME_ID) - truth->since_ns;
+	if (truth)
+		truth->since_ns = UINT64_MAX;
+}
+
 /* The first one begins to wait for the other one. */
 static inline void truth_wait_for(clockid_t other)
 {
-	truth->own_ns += truth_ns(CLOCK_THREAD_CPUTIME_ID) - truth->since_ns;
-	truth->since_ns = UINT64_MAX;
+	truth_pause();
 	truth->other_since_ns = truth_ns(other);
 }
 
@@ -101,8 +109,7 @@ static inline void truth_close(void)
 
 	if (!file)
 		return;
-	if (truth->since_ns != UINT64_MAX)
-		truth->own_ns += truth_ns(CLOCK_THREAD_CPUTIME_ID) - truth->since_ns;
+	truth_pause();
 	fprintf(file, "%s %llu\n%s %llu\n", truth->own, (unsigned long long)truth->own_ns,
 	        truth->other, (unsigned long long)truth->other_ns);
 	fclose(file);

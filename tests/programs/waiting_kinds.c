@@ -86,6 +86,7 @@ static void *keeper(void *context)
 
 	for (int i = 0; i < ROUNDS; i++) {
 		way->keep();
+		truth_done(CLOCK_THREAD_CPUTIME_ID);
 		if (apart)
 			way->unlock();
 		else
@@ -93,6 +94,7 @@ static void *keeper(void *context)
 		render();
 		if (apart)
 			continue;
+		truth_done(CLOCK_THREAD_CPUTIME_ID);
 		way->unlock();
 		sem_wait(&turn);
 	}
@@ -111,29 +113,43 @@ static void lock_scene(const struct way *way)
 	pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE);
 	sem_init(&held, 0, 0);
 	sem_init(&turn, 0, 0);
+	if (!apart)
+		truth_open("show", "render");
 	pthread_create(&thread, NULL, keeper, (void *)way);
 	for (int i = 0; i < (apart ? 4 * ROUNDS : ROUNDS); i++) {
+		truth_wait_for_thread(thread);
 		if (!apart)
 			sem_wait(&held);
+		truth_go_on();
+		truth_wait_for_thread(thread);
 		way->want();
+		truth_go_on();
 		way->unlock();
 		show();
 		if (!apart)
 			sem_post(&turn);
 	}
+	truth_close();
 	pthread_join(thread, NULL);
 }
 
 static void child_scene(void)
 {
+	truth_open("show", "render");
 	for (int i = 0; i < ROUNDS; i++) {
-		if (fork() == 0) {
+		truth_pause(); // to start a process is work of its own
+		pid_t child = fork();
+		if (child == 0) {
 			render();
+			truth_done(CLOCK_PROCESS_CPUTIME_ID);
 			_exit(0);
 		}
+		truth_wait_for_process(child);
 		wait(NULL);
+		truth_go_on();
 		show();
 	}
+	truth_close();
 }
 
 static void unix_ends(int ends[2])
@@ -165,7 +181,8 @@ static void socket_scene(void (*make)(int ends[2]))
 	pid_t child;
 
 	make(ends);
-	truth_open("show", "render");
+	if (!apart)
+		truth_open("show", "render");
 	child = fork();
 	if (child == 0) {
 		close(ends[0]);
