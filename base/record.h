@@ -47,6 +47,7 @@ enum record_type {
 		30, /* a thread wakes another one: of the kernel's, in no ring of an agent */
 	RECORD_PYTHON_AWAIT = 31, /* what tasks of asyncio did with their time, summed */
 	RECORD_FOUND = 32,        /* a thread that was there already: in no ring */
+	RECORD_RAN = 33,          /* how long a thread has run */
 	/* What a GPU did: base/record_gpu.h. From 64 on, so that both can grow. */
 	RECORD_GPU_KERNEL = 64,
 	RECORD_GPU_COPY = 65,
@@ -427,6 +428,13 @@ struct record_wait {
 	uint32_t count;
 };
 _Static_assert(sizeof(struct record_wait) == 24 + 32, "wait");
+
+/* By head.time_ns head.tid had run for so long, as it ended a wait of its own or of others. */
+struct record_ran {
+	struct record head;
+	uint64_t cpu_time_ns; /* the thread's CPU clock, user and kernel */
+};
+_Static_assert(sizeof(struct record_ran) == 24 + 8, "ran");
 
 /*
  * An interpreter was found, by the process's own agent. Each call of EVAL runs Python functions:

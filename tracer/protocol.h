@@ -68,7 +68,7 @@ enum protocol_launches {
 };
 
 #define PROTOCOL_MAGIC      UINT32_C(0x4b4e5442) /* "BTNK" */
-#define PROTOCOL_VERSION    6
+#define PROTOCOL_VERSION    7
 #define PROTOCOL_FILE_BYTES ((size_t)4096)
 #define PROTOCOL_RINGS_MAX  32 /* in one file: bits of `made` */
 

@@ -50,13 +50,16 @@ struct follow_task *follow_add_task(struct follow_proc *p, uint32_t tid)
 void follow_remove_task(struct follow_proc *p, struct follow_task *task)
 {
 	free(task->waits);
+	free(task->rans);
 	*task = p->tasks[--p->task_count];
 }
 
 static void free_tasks(struct follow_proc *p)
 {
-	for (size_t i = 0; i < p->task_count; i++)
+	for (size_t i = 0; i < p->task_count; i++) {
 		free(p->tasks[i].waits);
+		free(p->tasks[i].rans);
+	}
 	free(p->tasks);
 }
 

@@ -164,10 +164,23 @@ static void on_wait(struct follow *f, const struct record_wait *wait)
 	follow_keep_wait(f, p, task, &(struct follow_wait){ kept, cause });
 }
 
+static void on_ran(struct follow *f, const struct record_ran *ran)
+{
+	struct follow_proc *p = follow_proc(f, ran->head.pid);
+	struct follow_task *task = p ? follow_task(p, ran->head.tid) : NULL;
+
+	if (task && task->told)
+		follow_keep_ran(task, &(struct follow_ran){ ran->head.time_ns, ran->cpu_time_ns });
+}
+
 void follow_record(struct follow *f, const struct record *record)
 {
 	if (record->type == RECORD_WAIT) {
 		on_wait(f, (const struct record_wait *)record);
+		return;
+	}
+	if (record->type == RECORD_RAN) {
+		on_ran(f, (const struct record_ran *)record);
 		return;
 	}
 	struct follow_proc *p = follow_add_proc(f, record->pid, 0);

@@ -24,6 +24,11 @@ struct follow_wait {
 	enum metric cause;
 };
 
+/* By TIME_NS a thread had run for CPU_NS. */
+struct follow_ran {
+	uint64_t time_ns, cpu_ns;
+};
+
 struct follow_task {
 	uint32_t tid;
 	struct timeline timeline;
@@ -43,6 +48,8 @@ struct follow_task {
 	uint64_t missing_ns;       /* when a listing first did not have it; 0: none */
 	struct follow_wait *waits; /* that it has reported, and no switches have told yet */
 	size_t wait_count, wait_capacity;
+	struct follow_ran *rans; /* the same, in the order of time */
+	size_t ran_count, ran_capacity;
 	const char *name;
 };
 
@@ -111,6 +118,9 @@ void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct f
 /* TASK has reported WAIT, which has ended. */
 void follow_keep_wait(struct follow *f, const struct follow_proc *p, struct follow_task *task,
                       const struct follow_wait *wait);
+
+/* TASK has reported RAN. */
+void follow_keep_ran(struct follow_task *task, const struct follow_ran *ran);
 
 /* How long TASK was off its CPU by the last look, beside its waits that are known. */
 uint64_t follow_unexplained_ns(const struct follow_task *task);

@@ -150,7 +150,19 @@ uint64_t follow_unexplained_ns(const struct follow_task *task)
 	return off_ns > known ? off_ns - known : 0;
 }
 
-void follow_tell_running(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+void follow_keep_ran(struct follow_task *task, const struct follow_ran *ran)
+{
+	const struct follow_ran *last = task->ran_count ? &task->rans[task->ran_count - 1] : NULL;
+
+	// Whoever scribbles in the files may have it run backwards.
+	if (last && (ran->time_ns < last->time_ns || ran->cpu_ns < last->cpu_ns))
+		return;
+	if (task->ran_count < WAITS_KEPT &&
+	    array_reserve(&task->rans, &task->ran_capacity, task->ran_count + 1))
+		task->rans[task->ran_count++] = *ran;
+}
+
+static void tell_running(struct follow *f, const struct follow_proc *p, struct follow_task *task,
                          uint64_t now_ns, uint64_t cpu_ns, uint64_t slack_ns)
 {
 	struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
@@ -162,10 +174,34 @@ void follow_tell_running(struct follow *f, const struct follow_proc *p, struct f
 	push_switches(f, p, task, switches, count, METRIC_ON_CPU);
 }
 
+// Up to NOW_NS, when it had run for CPU_NS, as far as TASK has said how long it had.
+static void tell_rans(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+                      uint64_t now_ns, uint64_t cpu_ns)
+{
+	size_t count = 0;
+
+	for (; count < task->ran_count && task->rans[count].time_ns <= now_ns; count++)
+		if (task->rans[count].cpu_ns <= cpu_ns)
+			tell_running(f, p, task, task->rans[count].time_ns,
+			             task->rans[count].cpu_ns, FOLLOW_SLACK_SAMPLED_NS);
+	if (!count)
+		return;
+	task->ran_count -= count;
+	memmove(task->rans, task->rans + count, task->ran_count * sizeof(*task->rans));
+}
+
+void follow_tell_running(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+                         uint64_t now_ns, uint64_t cpu_ns, uint64_t slack_ns)
+{
+	tell_rans(f, p, task, now_ns, cpu_ns);
+	tell_running(f, p, task, now_ns, cpu_ns, slack_ns);
+}
+
 void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct follow_task *task)
 {
 	struct timeline_switch switches[TIMELINE_SWITCHES_MAX];
 
+	tell_rans(f, p, task, task->looked_ns, task->run_ns);
 	tell_waits(f, p, task, task->looked_ns, task->run_ns);
 	// It has waited for a CPU before it blocked; or as it was woken from waits that are known.
 	// Who reports all its waits will say when this one began.
@@ -200,6 +236,7 @@ static void begin_task(struct follow_task *task, uint64_t start_ns, uint64_t cpu
 	task->told = true;
 	task->told_cpu_ns = cpu_ns;
 	task->wait_count = 0;
+	task->ran_count = 0;
 	task->reported = 0;
 	task->sleeps = !cpu_ns && !wait_ns; // who has just been made has not slept
 	task->tells_all = task->sleeps != 0;

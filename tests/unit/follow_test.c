@@ -183,6 +183,49 @@ Test(follow, the_rest_of_the_time_off_the_cpu_lies_between_waits)
 	expect_no_more();
 }
 
+static void give_ran(uint64_t time_ns, uint64_t cpu_ns)
+{
+	struct record_ran *ran = (struct record_ran *)memory;
+
+	memset(ran, 0, sizeof(*ran));
+	ran->cpu_time_ns = cpu_ns;
+	give(RECORD_RAN, PID, time_ns, sizeof(*ran));
+}
+
+// It is woken at 4 ms, wakes another one at 7 ms and has no CPU for the next 2 ms.
+Test(follow, a_thread_that_says_how_long_it_ran_was_off_its_cpu_between)
+{
+	begin_process();
+	give_sample(PID, 1000000, 999000, false);
+	expect(RECORD_SAMPLE, PID);
+	give_wait(HELD_CONDITION, 0, 3000000, 4000000);
+	give_ran(4000000, 2999000);
+	give_ran(7000000, 5999000);
+	give_sample(PID, 13000000, 9999000, false);
+	expect_switch(3000000, false);
+	expect_switch(4000000, true);
+	expect_switch(7000000, false);
+	expect_switch(9000000, true);
+	expect(RECORD_SAMPLE, PID);
+	expect_no_more();
+}
+
+Test(follow, a_clock_that_runs_backwards_is_none)
+{
+	begin_process();
+	give_sample(PID, 1000000, 999000, false);
+	expect(RECORD_SAMPLE, PID);
+	give_ran(3000000, 2999000);
+	give_ran(2000000, 3999000);
+	give_ran(4000000, 1000000);
+	give_ran(5000000, 999999000);
+	give_sample(PID, 8000000, 5999000, false);
+	expect_switch(3000000, false);
+	expect_switch(5000000, true);
+	expect(RECORD_SAMPLE, PID);
+	expect_no_more();
+}
+
 Test(follow, who_spins_has_been_on_a_cpu_as_it_waited)
 {
 	begin_process();

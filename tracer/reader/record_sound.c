@@ -194,6 +194,8 @@ bool record_is_sound(const struct record *record)
 		return record->size >= sizeof(struct record_memory);
 	case RECORD_BIRTH:
 		return record->size >= sizeof(struct record_birth);
+	case RECORD_RAN:
+		return record->size >= sizeof(struct record_ran);
 	case RECORD_WAIT:
 		return wait_is_sound((const struct record_wait *)record);
 	case RECORD_PATCH:

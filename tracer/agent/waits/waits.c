@@ -27,6 +27,9 @@
 #define QUICK     64
 #define MANY      64 // waits of a thread, from which on it is worth to know it by its ops
 
+// Between readings of a thread's CPU clock, which is a system call.
+#define CPU_APART_NS NS_PER_MS
+
 enum did {
 	TOOK = 1,
 	WOKE = 2,
@@ -53,6 +56,7 @@ static __thread struct {
 	uint32_t quick;  // calls for a disk or child in a row that did not wait, up to QUICK; then
 	                 // all
 	uint16_t inside; // the place where it waits, and one; 0: nowhere
+	uint64_t cpu_read_ns; // when its CPU clock was read
 } own __attribute__((tls_model("initial-exec")));
 
 // A child of fork() finds its memory wiped, and is another thread than its parent's.
@@ -67,6 +71,7 @@ static __attribute__((noinline)) void renew(void)
 	own.told = 0;
 	own.quick = 0;
 	own.inside = 0;
+	own.cpu_read_ns = 0;
 }
 
 uint32_t waits_tid(void)
@@ -160,6 +165,52 @@ bool waits_are_told(void)
 	return agent && agent->on && agent_untraced != AGENT_OURS;
 }
 
+static struct lane *take_lane(void)
+{
+	if (op_own || ++own.told > MANY) {
+		struct op_thread *t = op_enter();
+		return t ? t->lane : NULL;
+	}
+	return op_take_lane();
+}
+
+// Where no kernel records switches, it is not known when between two samples a thread had no CPU:
+// that its clock is read where others wait for it, and it for them, says so for both.
+static bool is_cpu_due(uint64_t now_ns)
+{
+	return agent_tells(agent) && now_ns - own.cpu_read_ns >= CPU_APART_NS;
+}
+
+static void tell_cpu(struct lane *lane, uint64_t now_ns)
+{
+	struct record_ran *record =
+		(struct record_ran *)lane_reserve(lane, agent->rings.by_populate, sizeof(*record));
+
+	own.cpu_read_ns = now_ns;
+	if (!record)
+		return;
+	record->head.type = RECORD_RAN;
+	record->head.flags = 0;
+	record->head.pid = agent->pid;
+	record->head.tid = lane->tid ? lane->tid : agent->pid;
+	record->head.time_ns = now_ns;
+	record->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	lane_commit(lane, &record->head, sizeof(*record));
+}
+
+// The calling thread is about to end a wait of another one.
+static __attribute__((noinline)) void tell_end(uint64_t now_ns)
+{
+	int error = errno;
+	struct lane *lane = take_lane();
+
+	if (lane) {
+		tell_cpu(lane, now_ns);
+		op_give_lane();
+	}
+	errno = error;
+}
+
 void waits_owns(const volatile void *address)
 {
 	if (waits_are_told())
@@ -190,12 +241,18 @@ void waits_release(const volatile void *address, bool sleeps)
 	if (!last)
 		note(at, who, time_ns);
 	write_entry(released, who, time_ns);
+	if (sleeps && is_cpu_due(time_ns))
+		tell_end(time_ns);
 }
 
 void waits_wake(const volatile void *address)
 {
-	if (waits_are_told())
-		note(place_of(address), signature(address, waits_tid(), WOKE), clock_now_ns());
+	if (!waits_are_told())
+		return;
+	uint64_t time_ns = clock_now_ns();
+	note(place_of(address), signature(address, waits_tid(), WOKE), time_ns);
+	if (is_cpu_due(time_ns))
+		tell_end(time_ns);
 }
 
 uint32_t waits_owner(const volatile void *address)
@@ -254,15 +311,6 @@ bool waits_begin(struct wait *w, uint16_t kind, const volatile void *address)
 	w->head = __atomic_load_n(&waits.places[at].head, __ATOMIC_RELAXED);
 	w->begin_ns = clock_now_ns();
 	return true;
-}
-
-static struct lane *take_lane(void)
-{
-	if (op_own || ++own.told > MANY) {
-		struct op_thread *t = op_enter();
-		return t ? t->lane : NULL;
-	}
-	return op_take_lane();
 }
 
 struct parts {
@@ -493,6 +541,8 @@ static __attribute__((noinline)) void tell(const struct wait *w, uint64_t end_ns
 	if (is_cut)
 		__atomic_store_n(&cut, true, __ATOMIC_RELAXED);
 	write_record(lane, w, end_ns, flags | (is_cut ? HELD_CUT : 0), &parts);
+	if (!(flags & HELD_POSTED) && is_cpu_due(end_ns))
+		tell_cpu(lane, end_ns);
 	op_give_lane();
 }
 
