@@ -191,6 +191,7 @@ void wall_thread(struct wall *w, uint32_t number, uint32_t process, uint32_t tag
 		return;
 	h->maker = maker_of(w, p);
 	p->live++;
+	p->had_threads |= p->live > 1;
 	if (!p->first_thread)
 		p->first_thread = number;
 }

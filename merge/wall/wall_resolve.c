@@ -207,6 +207,26 @@ static const struct history *known_maker(const struct wall *w, const struct hist
 	return maker && maker != h && is_known(maker, to_ns) ? maker : NULL;
 }
 
+// From FROM_NS to TO_NS nothing was known yet of V, which H waits for. A child says that it is
+// there when it first runs: its parent, if it has no other thread that could make it meanwhile, has
+// made it before it waits for it, so that it lacked a CPU.
+static void push_unborn(struct wall *w, struct history *h, const struct history *v,
+                        uint64_t from_ns, uint64_t to_ns, enum metric cause, uint32_t via)
+{
+	const struct process *p = wall_find_process(w, h->process);
+
+	if (cause != METRIC_OFF_CHILD || !p || p->had_threads) {
+		push_wait(w, h, from_ns, to_ns, cause, false);
+		return;
+	}
+	wall_push(w, h,
+	          (struct piece){ .from_ns = from_ns,
+	                          .to_ns = to_ns,
+	                          .owner = v->number,
+	                          .state = THREAD_READY,
+	                          .via = via });
+}
+
 // What V did from FROM_NS to TO_NS is what H waited for; before V began, what its MAKERS did, of
 // which so many more are looked for.
 static void push_copy(struct wall *w, struct history *h, const struct raw *raw,
@@ -222,7 +242,7 @@ static void push_copy(struct wall *w, struct history *h, const struct raw *raw,
 		if (maker)
 			push_copy(w, h, raw, maker, at, born_ns, via, makers - 1);
 		else
-			push_wait(w, h, at, born_ns, cause, false);
+			push_unborn(w, h, v, at, born_ns, cause, via);
 		at = born_ns;
 	}
 	if (at < v->folded_ns && at < to_ns) {

@@ -246,6 +246,7 @@ struct process {
 	uint32_t first_thread;         /* 0: none was reported */
 	struct children ended, execed; /* execed: they run another program since then */
 	uint32_t live;
+	bool had_threads;      /* more than one at once */
 	uint32_t last_stopped; /* the thread that has left its CPU last */
 	bool tells_waits;      /* it has reported one */
 	bool tells_spins;      /* and one for a spinlock */

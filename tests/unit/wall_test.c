@@ -583,6 +583,54 @@ Test(wall, a_wait_for_a_child_that_is_known_late_is_not_for_the_next_one)
 	wall_free(wall);
 }
 
+// Thread 1 waits for 30 ms for its child, which is first heard of after 20 ms, and works from then
+// on. Another thread of its process might have made it meanwhile.
+Test(wall, a_child_that_was_not_heard_of_before_had_no_cpu)
+{
+	for (uint32_t others = 0; others <= 1; others++) {
+		uint64_t begin = NS_PER_SEC, heard = begin + 20 * MS, end = begin + 30 * MS;
+		double ready_ms = 0;
+		size_t count;
+		memset(told, 0, sizeof(told));
+		wall = wall_new(hear, NULL);
+		wall_process(wall, 1, 0);
+		wall_thread(wall, 1, 1, 1, begin - MS);
+		if (others)
+			wall_thread(wall, 3, 1, 3, begin - MS);
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = begin - MS,
+		                                      .to_ns = begin,
+		                                      .state = THREAD_RUNS,
+		                                      .next = THREAD_BLOCKED });
+		wall_process(wall, 2, 1);
+		wall_thread(wall, 2, 2, 2, heard);
+		wall_span(wall, &(struct span_event){ .thread = 2,
+		                                      .from_ns = heard,
+		                                      .to_ns = heard,
+		                                      .state = THREAD_READY,
+		                                      .next = THREAD_RUNS });
+		wall_stack(wall, &(struct wall_stack){ .thread = 2,
+		                                       .node = 2,
+		                                       .metric = METRIC_ON_CPU,
+		                                       .time_ns = heard + 5 * MS,
+		                                       .weight_ns = 10 * MS });
+		wall_thread_end(wall, 2, end);
+		wall_span(wall, &(struct span_event){ .thread = 1,
+		                                      .from_ns = begin,
+		                                      .to_ns = end,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_RUNS,
+		                                      .cause = METRIC_OFF_CHILD });
+		wall_finish(wall, end + MS);
+		const struct wall_edge *e = wall_edges(wall, &count);
+		for (size_t i = 0; i < count; i++)
+			ready_ms += (double)e[i].wall_ready_ns / MS;
+		cr_expect(epsilon_eq(dbl, ready_ms, others ? 0 : 20, 0.1));
+		cr_expect(epsilon_eq(dbl, told[2] / MS, 10, 0.1));
+		wall_free(wall);
+	}
+}
+
 // A build: its first thread waits for one short process after the other, for minutes.
 Test(wall, those_who_have_ended_long_ago_are_forgotten_and_have_their_time)
 {
