@@ -41,6 +41,7 @@ struct follow_task {
 	bool tells_all; /* by the last sample: it had done so for waits that it has reported alone
 	                 */
 	bool kept_cpu;  /* the same, of the sample that is being taken */
+	bool at_ran;    /* what is told is up to one of RANS, or begins with one */
 	uint64_t looked_ns;
 	uint64_t told_cpu_ns;      /* of a process without agent: up to its last stackless sample */
 	uint64_t recent_ns;        /* how long it ran between the last two looks */

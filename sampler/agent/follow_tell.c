@@ -69,7 +69,11 @@ static uint64_t part_of(uint64_t ns, uint64_t of_ns, uint64_t part_ns)
 // reason.
 static uint64_t waited_ns(const struct follow_task *task)
 {
-	return task->kept_cpu ? TIMELINE_NO_CPU : task->wait_ns;
+	if (!task->kept_cpu)
+		return task->wait_ns;
+	// Who says how long it has run runs then, and often lacks a CPU next, as the one has it
+	// that it has woken.
+	return task->at_ran ? TIMELINE_NO_CPU - 1 : TIMELINE_NO_CPU;
 }
 
 // Those of TASK's waits that were over by NOW_NS, when it had run for CPU_NS. For the rest of the
@@ -93,7 +97,7 @@ static void tell_waits(struct follow *f, const struct follow_proc *p, struct fol
 	bool spins = known > off + FOLLOW_SLACK_LOOKED_NS;
 
 	// Time without a CPU comes last: see TIMELINE_NO_CPU.
-	if (task->kept_cpu && !t->out) {
+	if (task->kept_cpu && !task->at_ran && !t->out) {
 		rest -= rest < last ? rest : last;
 		beside -= beside < last ? beside : last;
 	}
@@ -174,27 +178,36 @@ static void tell_running(struct follow *f, const struct follow_proc *p, struct f
 	push_switches(f, p, task, switches, count, METRIC_ON_CPU);
 }
 
-// Up to NOW_NS, when it had run for CPU_NS, as far as TASK has said how long it had.
-static void tell_rans(struct follow *f, const struct follow_proc *p, struct follow_task *task,
+// Up to NOW_NS, when it had run for CPU_NS, as far as TASK has said how long it had. False: it has
+// not.
+static bool tell_rans(struct follow *f, const struct follow_proc *p, struct follow_task *task,
                       uint64_t now_ns, uint64_t cpu_ns)
 {
+	const bool kept_cpu = task->kept_cpu;
 	size_t count = 0;
 
+	// A look does not know how often it slept: as by the last sample.
+	task->kept_cpu |= task->tells_all;
+	task->at_ran = true;
 	for (; count < task->ran_count && task->rans[count].time_ns <= now_ns; count++)
 		if (task->rans[count].cpu_ns <= cpu_ns)
 			tell_running(f, p, task, task->rans[count].time_ns,
 			             task->rans[count].cpu_ns, FOLLOW_SLACK_SAMPLED_NS);
+	task->at_ran = false;
+	task->kept_cpu = kept_cpu;
 	if (!count)
-		return;
+		return false;
 	task->ran_count -= count;
 	memmove(task->rans, task->rans + count, task->ran_count * sizeof(*task->rans));
+	return true;
 }
 
 void follow_tell_running(struct follow *f, const struct follow_proc *p, struct follow_task *task,
                          uint64_t now_ns, uint64_t cpu_ns, uint64_t slack_ns)
 {
-	tell_rans(f, p, task, now_ns, cpu_ns);
+	task->at_ran = tell_rans(f, p, task, now_ns, cpu_ns);
 	tell_running(f, p, task, now_ns, cpu_ns, slack_ns);
+	task->at_ran = false;
 }
 
 void follow_tell_blocked(struct follow *f, const struct follow_proc *p, struct follow_task *task)

@@ -183,6 +183,17 @@ Test(follow, the_rest_of_the_time_off_the_cpu_lies_between_waits)
 	expect_no_more();
 }
 
+static void give_slept_sample(uint64_t time_ns, uint64_t cpu_ns, uint32_t sleeps)
+{
+	struct record_sample *sample = (struct record_sample *)memory;
+
+	memset(sample, 0, sizeof(*sample));
+	sample->cpu_time_ns = cpu_ns;
+	sample->sleeps = sleeps;
+	sample->head.flags = SAMPLE_NO_USER;
+	give(RECORD_SAMPLE, PID, time_ns, sizeof(*sample));
+}
+
 static void give_ran(uint64_t time_ns, uint64_t cpu_ns)
 {
 	struct record_ran *ran = (struct record_ran *)memory;
@@ -207,6 +218,28 @@ Test(follow, a_thread_that_says_how_long_it_ran_was_off_its_cpu_between)
 	expect_switch(7000000, false);
 	expect_switch(9000000, true);
 	expect(RECORD_SAMPLE, PID);
+	expect_no_more();
+}
+
+// It sleeps for no other reason than the wait that it reports, and so lacked a CPU for 5 ms: right
+// after the wait, in which it has woken another one.
+Test(follow, a_thread_that_says_how_long_it_ran_lacked_a_cpu_after_that)
+{
+	const struct event *event;
+
+	begin_process();
+	give_slept_sample(1000000, 999000, 5);
+	expect_no_more();
+	give_wait(HELD_MUTEX, 0, 2000000, 3000000);
+	give_ran(3000000, 1999000);
+	give_slept_sample(11000000, 4999000, 6);
+	expect_switch(2000000, false);
+	expect_switch(3000000, true);
+	event = follow_next(follow);
+	cr_assert(event != NULL);
+	cr_expect(eq(u64, event->time_ns, 3000000));
+	cr_expect(eq(int, event->sched.preempted, true));
+	expect_switch(8000000, true);
 	expect_no_more();
 }
 
@@ -251,17 +284,6 @@ Test(follow, a_wait_that_begins_or_that_others_had_is_no_time_off_the_cpu)
 	give_sample(PID, 4000000, 3999000, false);
 	expect(RECORD_SAMPLE, PID);
 	expect_no_more();
-}
-
-static void give_slept_sample(uint64_t time_ns, uint64_t cpu_ns, uint32_t sleeps)
-{
-	struct record_sample *sample = (struct record_sample *)memory;
-
-	memset(sample, 0, sizeof(*sample));
-	sample->cpu_time_ns = cpu_ns;
-	sample->sleeps = sleeps;
-	sample->head.flags = SAMPLE_NO_USER;
-	give(RECORD_SAMPLE, PID, time_ns, sizeof(*sample));
 }
 
 Test(follow, what_a_thread_waits_for_is_said_with_its_switches)
