@@ -180,14 +180,15 @@ static uint32_t missing_at(const pthread_barrier_t *b)
 	return have_rounds && count ? count - 1 - waits_word(b, BARRIER_IN) % count : WAITS_MANY;
 }
 
-// The last to arrive lets all go.
+// The last to arrive lets all go, and waits for nobody: if it lacks a CPU within, as those that it
+// wakes have it, that is no wait for them.
 EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 {
 	struct wait wait;
 
 	if (waits_watched(b))
 		waits_wake(b);
-	if (!waits_begin(&wait, HELD_BARRIER, b))
+	if (missing_at(b) == 0 || !waits_begin(&wait, HELD_BARRIER, b))
 		return waits_next.pthread_barrier_wait(b);
 	wait.missing = missing_at(b);
 	int result = waits_next.pthread_barrier_wait(b);
