@@ -433,8 +433,10 @@ _Static_assert(sizeof(struct record_wait) == 24 + 32, "wait");
 struct record_ran {
 	struct record head;
 	uint64_t cpu_time_ns; /* the thread's CPU clock, user and kernel */
+	uint32_t sleeps;      /* as in struct record_sample */
+	uint32_t reserved;
 };
-_Static_assert(sizeof(struct record_ran) == 24 + 8, "ran");
+_Static_assert(sizeof(struct record_ran) == 24 + 16, "ran");
 
 /*
  * An interpreter was found, by the process's own agent. Each call of EVAL runs Python functions:

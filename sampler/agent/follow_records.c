@@ -17,14 +17,14 @@ static struct follow_task *told_task(struct follow *f, struct follow_proc *p, ui
 	return task;
 }
 
-// Who has given up its CPU since its last sample no oftener than it has reported a wait was off it
-// for the rest of the time as others had it.
-static void take_sleeps(struct follow_task *task, uint32_t sleeps)
+// Who has given up its CPU since it was asked last no oftener than it has reported a wait was off
+// it for the rest of the time as others had it.
+static bool take_sleeps(struct follow_task *task, uint32_t sleeps)
 {
-	task->kept_cpu = sleeps && task->sleeps && sleeps - task->sleeps <= task->reported;
-	task->tells_all = task->kept_cpu;
+	task->tells_all = sleeps && task->sleeps && sleeps - task->sleeps <= task->reported;
 	task->sleeps = sleeps;
 	task->reported = 0;
+	return task->tells_all;
 }
 
 static void on_sample(struct follow *f, struct follow_proc *p, const struct record_sample *sample)
@@ -34,7 +34,7 @@ static void on_sample(struct follow *f, struct follow_proc *p, const struct reco
 
 	if (!task)
 		return;
-	take_sleeps(task, sample->sleeps);
+	task->kept_cpu = take_sleeps(task, sample->sleeps);
 	follow_tell_running(f, p, task, time_ns, sample->cpu_time_ns, FOLLOW_SLACK_SAMPLED_NS);
 	task->kept_cpu = false;
 	task->told_cpu_ns = sample->cpu_time_ns;
@@ -170,7 +170,8 @@ static void on_ran(struct follow *f, const struct record_ran *ran)
 	struct follow_task *task = p ? follow_task(p, ran->head.tid) : NULL;
 
 	if (task && task->told)
-		follow_keep_ran(task, &(struct follow_ran){ ran->head.time_ns, ran->cpu_time_ns });
+		follow_keep_ran(task, &(struct follow_ran){ ran->head.time_ns, ran->cpu_time_ns,
+		                                            take_sleeps(task, ran->sleeps) });
 }
 
 void follow_record(struct follow *f, const struct record *record)

@@ -24,9 +24,10 @@ struct follow_wait {
 	enum metric cause;
 };
 
-/* By TIME_NS a thread had run for CPU_NS. */
+/* By TIME_NS a thread had run for CPU_NS; KEPT_CPU: see struct follow_task. */
 struct follow_ran {
 	uint64_t time_ns, cpu_ns;
+	bool kept_cpu;
 };
 
 struct follow_task {
@@ -36,12 +37,14 @@ struct follow_task {
 	uint64_t found_ns;        /* when a listing first had it; 0: none did */
 	bool listed;              /* by the listing under way */
 	uint64_t run_ns, wait_ns; /* by the last look */
-	uint32_t sleeps; /* by the last sample: how often it gave up its CPU, and one; 0: unknown */
+	/* By the last sample, or the last of RANS: how often it gave up its CPU, and one; 0:
+	 * unknown
+	 */
+	uint32_t sleeps;
 	uint32_t reported; /* waits since then */
-	bool tells_all; /* by the last sample: it had done so for waits that it has reported alone
-	                 */
-	bool kept_cpu;  /* the same, of the sample that is being taken */
-	bool at_ran;    /* what is told is up to one of RANS, or begins with one */
+	bool tells_all;    /* by then: it had done so for waits that it has reported alone */
+	bool kept_cpu;     /* the same, up to what is being told */
+	bool at_ran;       /* what is told is up to one of RANS, or begins with one */
 	uint64_t looked_ns;
 	uint64_t told_cpu_ns;      /* of a process without agent: up to its last stackless sample */
 	uint64_t recent_ns;        /* how long it ran between the last two looks */

@@ -186,13 +186,14 @@ static bool tell_rans(struct follow *f, const struct follow_proc *p, struct foll
 	const bool kept_cpu = task->kept_cpu;
 	size_t count = 0;
 
-	// A look does not know how often it slept: as by the last sample.
-	task->kept_cpu |= task->tells_all;
 	task->at_ran = true;
-	for (; count < task->ran_count && task->rans[count].time_ns <= now_ns; count++)
-		if (task->rans[count].cpu_ns <= cpu_ns)
-			tell_running(f, p, task, task->rans[count].time_ns,
-			             task->rans[count].cpu_ns, FOLLOW_SLACK_SAMPLED_NS);
+	for (; count < task->ran_count && task->rans[count].time_ns <= now_ns; count++) {
+		const struct follow_ran *ran = &task->rans[count];
+		task->kept_cpu = ran->kept_cpu;
+		if (ran->cpu_ns <= cpu_ns)
+			tell_running(f, p, task, ran->time_ns, ran->cpu_ns,
+			             FOLLOW_SLACK_SAMPLED_NS);
+	}
 	task->at_ran = false;
 	task->kept_cpu = kept_cpu;
 	if (!count)

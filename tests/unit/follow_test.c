@@ -194,12 +194,13 @@ static void give_slept_sample(uint64_t time_ns, uint64_t cpu_ns, uint32_t sleeps
 	give(RECORD_SAMPLE, PID, time_ns, sizeof(*sample));
 }
 
-static void give_ran(uint64_t time_ns, uint64_t cpu_ns)
+static void give_ran(uint64_t time_ns, uint64_t cpu_ns, uint32_t sleeps)
 {
 	struct record_ran *ran = (struct record_ran *)memory;
 
 	memset(ran, 0, sizeof(*ran));
 	ran->cpu_time_ns = cpu_ns;
+	ran->sleeps = sleeps;
 	give(RECORD_RAN, PID, time_ns, sizeof(*ran));
 }
 
@@ -210,8 +211,8 @@ Test(follow, a_thread_that_says_how_long_it_ran_was_off_its_cpu_between)
 	give_sample(PID, 1000000, 999000, false);
 	expect(RECORD_SAMPLE, PID);
 	give_wait(HELD_CONDITION, 0, 3000000, 4000000);
-	give_ran(4000000, 2999000);
-	give_ran(7000000, 5999000);
+	give_ran(4000000, 2999000, 0);
+	give_ran(7000000, 5999000, 0);
 	give_sample(PID, 13000000, 9999000, false);
 	expect_switch(3000000, false);
 	expect_switch(4000000, true);
@@ -231,7 +232,7 @@ Test(follow, a_thread_that_says_how_long_it_ran_lacked_a_cpu_after_that)
 	give_slept_sample(1000000, 999000, 5);
 	expect_no_more();
 	give_wait(HELD_MUTEX, 0, 2000000, 3000000);
-	give_ran(3000000, 1999000);
+	give_ran(3000000, 1999000, 6);
 	give_slept_sample(11000000, 4999000, 6);
 	expect_switch(2000000, false);
 	expect_switch(3000000, true);
@@ -243,15 +244,34 @@ Test(follow, a_thread_that_says_how_long_it_ran_lacked_a_cpu_after_that)
 	expect_no_more();
 }
 
+// Between the two it slept for 4 ms, of which it has reported nothing.
+Test(follow, a_thread_that_says_how_long_it_ran_may_have_slept)
+{
+	const struct event *event;
+
+	begin_process();
+	give_slept_sample(1000000, 999000, 5);
+	expect_no_more();
+	give_ran(3000000, 2999000, 5);
+	give_ran(9000000, 4999000, 6);
+	give_slept_sample(11000000, 6999000, 6);
+	event = follow_next(follow);
+	cr_assert(event != NULL);
+	cr_expect(eq(int, event->type, RECORD_SWITCH));
+	cr_expect(eq(int, event->sched.preempted, false));
+	expect_switch(7000000, true);
+	expect_no_more();
+}
+
 Test(follow, a_clock_that_runs_backwards_is_none)
 {
 	begin_process();
 	give_sample(PID, 1000000, 999000, false);
 	expect(RECORD_SAMPLE, PID);
-	give_ran(3000000, 2999000);
-	give_ran(2000000, 3999000);
-	give_ran(4000000, 1000000);
-	give_ran(5000000, 999999000);
+	give_ran(3000000, 2999000, 0);
+	give_ran(2000000, 3999000, 0);
+	give_ran(4000000, 1000000, 0);
+	give_ran(5000000, 999999000, 0);
 	give_sample(PID, 8000000, 5999000, false);
 	expect_switch(3000000, false);
 	expect_switch(5000000, true);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "tracer/agent/agent.h"
+#include "tracer/agent/modes.h"
 #include "tracer/agent/op/op.h"
 #include "tracer/agent/sample/threads.h"
 #include "tracer/agent/table.h"
@@ -195,6 +196,8 @@ static void tell_cpu(struct lane *lane, uint64_t now_ns)
 	record->head.tid = lane->tid ? lane->tid : agent->pid;
 	record->head.time_ns = now_ns;
 	record->cpu_time_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	record->sleeps = modes_sleeps();
+	record->reserved = 0;
 	lane_commit(lane, &record->head, sizeof(*record));
 }
 
