@@ -4,6 +4,7 @@
 #include "cli/inherited.h"
 #include "cli/run/run_options.h"
 #include "cli/terminal.h"
+#include "merge/record/prices.h"
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -67,6 +68,9 @@ static void keep_memory(void)
 
 int main(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[0], PRICES_PROGRAM) == 0)
+		return prices_program(argv[1]);
+
 	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 
 	keep_memory();

@@ -242,6 +242,7 @@ static struct recording_options options_of(struct running *r)
 		options.names = r->names;
 	if (state_prices(r->prices, sizeof(r->prices), NULL) == 0)
 		options.prices = r->prices;
+	options.pricer = "/proc/self/exe";
 	return options;
 }
 

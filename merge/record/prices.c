@@ -31,8 +31,9 @@
 #define SPIN_NS      (12 * NS_PER_MS)
 #define GAP_NS_MIN   UINT64_C(700) // longer than reading the clock takes
 #define THREADS      8
-#define ROUNDS       15
-#define SPAWNS       6
+#define ROUNDS       7
+#define PAIRS        5
+#define SPAWNS       4
 #define SWITCHES     400
 #define NAPS         50
 #define NAP_NS       (100 * NS_PER_US)
@@ -52,7 +53,8 @@
 #define CONFIG_BYTES 256
 #define READ_MS      10 // at least so often, as a run's does with deep stacks
 
-#define FORKS        8
+#define FORKS        24
+#define SHELL_FORKS  8
 #define EXECS        4
 
 // What is run, and the same with so many more forks and execs.
@@ -66,7 +68,17 @@ static char *const run_execs[] = { ENV_PROGRAM, ENV_PROGRAM,  ENV_PROGRAM,
 
 // Each in ns for one; of samples: for SPIN_NS.
 struct costs {
-	uint64_t spin, thread, pair, nap, spawn, fork, exec;
+	uint64_t spin, pair, nap;
+};
+
+// What is measured with and without profiling in turns: a round takes as long as other work on the
+// machine lets it, and what a pair of rounds differs by is less than what that varies by.
+enum work {
+	WORK_THREAD,
+	WORK_SPAWN,
+	WORK_FORK,
+	WORK_EXEC,
+	WORKS
 };
 
 static uint64_t usage_ns(int who)
@@ -155,7 +167,7 @@ static int by_value(const void *a, const void *b)
 
 // Within a round the mean, as it depends on which CPUs they begin and end on; of the rounds the
 // median, as other work on the machine that hits one of them may take more than all threads do.
-static uint64_t cost_of_thread(void)
+static uint64_t cost_of_threads_here(void)
 {
 	pthread_t threads[THREADS];
 	uint64_t costs[ROUNDS];
@@ -261,24 +273,84 @@ static uint64_t cost_of_running(char *const argv[])
 	return all_usage_ns() - before;
 }
 
+// As a program's own children: a shell's subshell does more at its end.
+static uint64_t cost_of_forks_here(void)
+{
+	uint64_t before = all_usage_ns();
+	int forks = 0;
+
+	for (; forks < FORKS; forks++) {
+		pid_t child = fork();
+		if (!child)
+			_exit(0);
+		if (child < 0)
+			break;
+		waitpid(child, NULL, 0);
+	}
+	return forks ? (all_usage_ns() - before) / (uint64_t)forks : 0;
+}
+
+static const char *program; // which calls prices_program(); NULL: none
+
+int prices_program(const char *what)
+{
+	bool threads = strcmp(what, "threads") == 0;
+
+	printf("%" PRIu64 "\n", threads ? cost_of_threads_here() : cost_of_forks_here());
+	return fflush(stdout) ? 1 : 0;
+}
+
+// What that program has measured of WHAT, which the agent is loaded into where it is asked to be;
+// 0: there is none, or it cannot run with the agent.
+static uint64_t ask_program(const char *what)
+{
+	char *const argv[] = { (char *)PRICES_PROGRAM, (char *)what, NULL };
+	posix_spawn_file_actions_t actions;
+	char text[32] = "";
+	int ends[2];
+	pid_t child;
+
+	if (!program || pipe2(ends, O_CLOEXEC) < 0)
+		return 0;
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+	bool begun = posix_spawn(&child, program, &actions, NULL, argv, environ) == 0;
+	posix_spawn_file_actions_destroy(&actions);
+	close(ends[1]);
+	ssize_t size = begun ? read(ends[0], text, sizeof(text) - 1) : 0;
+	close(ends[0]);
+	if (begun)
+		waitpid(child, NULL, 0);
+	return size > 0 ? strtoull(text, NULL, 10) : 0;
+}
+
+static uint64_t cost_of_thread(void)
+{
+	uint64_t cost = ask_program("threads");
+
+	return cost ? cost : cost_of_threads_here();
+}
+
 static uint64_t cost_of_spawn(void)
 {
-	return cost_of_running(run_true);
+	uint64_t cost = 0;
+
+	for (int i = 0; i < SPAWNS; i++)
+		cost += cost_of_running(run_true);
+	return cost / SPAWNS;
 }
 
-static uint64_t cost_of_shell(void)
+static uint64_t cost_of_fork(void)
 {
-	return cost_of_running(run_shell);
+	uint64_t cost = ask_program("forks");
+
+	return cost ? cost
+	            : rise(cost_of_running(run_forks), cost_of_running(run_shell)) / SHELL_FORKS;
 }
 
-static uint64_t cost_of_forks(void)
+static uint64_t cost_of_exec(void)
 {
-	return cost_of_running(run_forks);
-}
-
-static uint64_t cost_of_execs(void)
-{
-	return cost_of_running(run_execs);
+	return rise(cost_of_running(run_execs), cost_of_running(run_true)) / EXECS;
 }
 
 // Of TRIES; other work on the machine only adds to it.
@@ -294,21 +366,76 @@ static uint64_t least(uint64_t (*measure)(void), int tries)
 	return best;
 }
 
-// All but samples.
-static void measure(const struct prices_request *request, struct costs *costs)
+// By enum work.
+static uint64_t (*const measures[WORKS])(void) = { cost_of_thread, cost_of_spawn, cost_of_fork,
+	                                           cost_of_exec };
+
+// A child of the worker that nothing is recorded of.
+struct partner {
+	pid_t pid;
+	int socket; // -1: there is none
+};
+
+__attribute__((noreturn)) static void run_partner(int worker)
 {
-	if (request->threads)
-		costs->thread = cost_of_thread();
-	if (request->switches) {
-		costs->pair = least(cost_of_switch, LEAST_OF);
-		costs->nap = least(cost_of_nap, LEAST_OF);
+	uint8_t work;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (recv(worker, &work, 1, 0) == 1 && work < WORKS) {
+		uint64_t cost = measures[work]();
+		if (send(worker, &cost, sizeof(cost), MSG_NOSIGNAL) != sizeof(cost))
+			break;
 	}
-	if (request->processes) {
-		costs->spawn = least(cost_of_spawn, SPAWNS);
-		costs->fork =
-			rise(least(cost_of_forks, SPAWNS), least(cost_of_shell, SPAWNS)) / FORKS;
-		costs->exec = rise(least(cost_of_execs, SPAWNS), costs->spawn) / EXECS;
+	_exit(0);
+}
+
+static struct partner start_partner(void)
+{
+	struct partner partner = { .pid = -1, .socket = -1 };
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return partner;
+	partner.pid = fork();
+	if (!partner.pid) {
+		close(ends[0]);
+		run_partner(ends[1]);
 	}
+	close(ends[1]);
+	partner.socket = ends[0];
+	return partner;
+}
+
+static void end_partner(const struct partner *partner)
+{
+	close_at_scope_end(&partner->socket);
+	if (partner->pid > 0)
+		waitpid(partner->pid, NULL, 0);
+}
+
+static uint64_t cost_for_partner(const struct partner *partner, enum work work)
+{
+	uint8_t byte = (uint8_t)work;
+	uint64_t cost;
+
+	if (send(partner->socket, &byte, 1, MSG_NOSIGNAL) != 1 ||
+	    recv(partner->socket, &cost, sizeof(cost), 0) != sizeof(cost))
+		return 0;
+	return cost;
+}
+
+// The median of what the calling process takes more than PARTNER. Of a pair that other work
+// on the machine hits more than that it may be 0.
+static uint64_t dearer(const struct partner *partner, enum work work)
+{
+	uint64_t rises[PAIRS];
+
+	for (int i = 0; i < PAIRS; i++) {
+		uint64_t bare = cost_for_partner(partner, work);
+		rises[i] = rise(measures[work](), bare);
+	}
+	qsort(rises, PAIRS, sizeof(*rises), by_value);
+	return rises[PAIRS / 2];
 }
 
 // What the worker asks of the reader, one byte each, which the reader answers with one.
@@ -403,10 +530,14 @@ static bool order(int reader, enum order what)
 // In the worker.
 static struct prices measure_both(const struct prices_request *request, int reader)
 {
-	struct costs bare = { .spin = least(lost_while_spinning, LEAST_OF) }, ours = { 0 };
+	const struct partner partner = start_partner();
+	struct costs bare = { .spin = least(lost_while_spinning, LEAST_OF) };
 	struct prices prices = { 0 };
 
-	measure(request, &bare);
+	if (request->switches) {
+		bare.pair = least(cost_of_switch, LEAST_OF);
+		bare.nap = least(cost_of_nap, LEAST_OF);
+	}
 	measure_locks(request, &prices);
 	// A thread that others interrupt would take stacks all the time.
 	if (!order(reader, ORDER_RECORDS))
@@ -422,11 +553,14 @@ static struct prices measure_both(const struct prices_request *request, int read
 		return prices;
 	// Once: more of them at once would be too many, and stacks be left out for a while.
 	prices.ns[PRICE_STACK] = request->switches ? rise(cost_of_switch(), bare.pair) : 0;
-	measure(request, &ours);
-	prices.ns[PRICE_THREAD] = rise(ours.thread, bare.thread);
-	prices.ns[PRICE_SPAWN] = rise(ours.spawn, bare.spawn);
-	prices.ns[PRICE_FORK] = rise(ours.fork, bare.fork);
-	prices.ns[PRICE_EXEC] = rise(ours.exec, bare.exec);
+	if (request->threads)
+		prices.ns[PRICE_THREAD] = dearer(&partner, WORK_THREAD);
+	if (request->processes) {
+		prices.ns[PRICE_SPAWN] = dearer(&partner, WORK_SPAWN);
+		prices.ns[PRICE_FORK] = dearer(&partner, WORK_FORK);
+		prices.ns[PRICE_EXEC] = dearer(&partner, WORK_EXEC);
+	}
+	end_partner(&partner);
 	if (request->switches && request->off_cpu && order(reader, ORDER_WAKEUPS)) {
 		cost_of_switch(); // which the reader sees to be too much
 		order(reader, ORDER_WAKEUPS);
@@ -439,6 +573,7 @@ __attribute__((noreturn)) static void run_worker(const struct prices_request *re
                                                  int result)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	program = request->program;
 	struct prices prices = measure_both(request, reader);
 	_exit(write(result, &prices, sizeof(prices)) != sizeof(prices));
 }

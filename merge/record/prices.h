@@ -4,9 +4,10 @@
  * shows: measured on this machine when the program has ended.
  *
  * A forked child has a child of its own do each kind of work bare, then opens the same events on
- * that, reads them, and has it done again, and by programs that have the agent: /bin/true,
- * /usr/bin/env, /bin/sh. The price of a sample is the CPU time in which a thread that reads the
- * clock all the time does not get to it.
+ * that, reads them, and has it done again. Threads and processes are measured in turns, bare and
+ * not, by programs that have the agent: /bin/true, /usr/bin/env, and bottleneck itself, whose
+ * main() calls prices_program(). The price of a sample is the CPU time in which a thread that reads
+ * the clock all the time does not get to it.
  *
  * A switch is one of two threads on one CPU that wait for each other; one with an idle CPU in
  * between is that of a thread that sleeps. To wake another CPU costs more, but with and without
@@ -42,8 +43,9 @@ struct prices_request {
 	bool threads, switches, processes, locks; /* what there has been enough of to be worth it */
 	const struct session *session;            /* NULL: there is no agent */
 	const char *agent;                        /* its library; NULL: none */
-	const char *kept; /* a file that keeps prices from run to run; NULL: none does */
-	bool kept_only;   /* those will do, and nothing is measured */
+	const char *program; /* which calls prices_program(); NULL: none, shells fork instead */
+	const char *kept;    /* a file that keeps prices from run to run; NULL: none does */
+	bool kept_only;      /* those will do, and nothing is measured */
 };
 
 /* In ns of CPU time; 0: not measured, or less than other work on the machine hides. Those of more
@@ -53,10 +55,14 @@ struct prices {
 };
 
 /*
- * Takes some 50 ms to 250 ms, and never more than two seconds; but what a run of the same program
+ * Takes some 50 ms to 400 ms, and never more than two seconds; but what a run of the same program
  * bottleneck with the same options has measured since the machine was started holds: for a day, or
  * for ten minutes where other work had the CPUs. Single ones of these are off by half or more: the
  * next runs measure them again, and the median of up to five holds. All 0 where it cannot be
  * measured. Not in a thread with a real-time priority.
  */
 struct prices prices_measure(const struct prices_request *request);
+
+/* What main() is to do with its one argument, and return, where argv[0] is PRICES_PROGRAM. */
+#define PRICES_PROGRAM "bottleneck: prices"
+int prices_program(const char *what);

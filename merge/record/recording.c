@@ -750,6 +750,7 @@ static void tell_prices(struct recording *r)
 		.locks = seen->hooks.stalls_ns > worth_ns,
 		.session = r->session,
 		.agent = r->session ? r->agent : NULL,
+		.program = r->options.pricer,
 		.kept = r->options.prices,
 	};
 

@@ -85,6 +85,7 @@ struct recording_options {
 	const char *kernel_names; /* a file that keeps the kernel's; NULL: none does */
 	const char *names;        /* a directory that keeps those of libraries; the same */
 	const char *prices;       /* a file that keeps what recording costs; the same */
+	const char *pricer; /* a program that measures that: merge/record/prices.h; the same */
 };
 
 /* All that the kernel lets us see, of all of the run. */

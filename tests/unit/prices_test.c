@@ -14,6 +14,9 @@
 #define FILLED    48 // as many as one file keeps
 #define OTHERS_NS 12345
 
+// Names the file that counts how often the program that measures has been asked: this test, again.
+#define TURNS "PRICES_TEST_TURNS"
+
 static char path[] = "/tmp/prices-test-XXXXXX";
 
 static void begin(void)
@@ -190,4 +193,65 @@ Test(prices, what_was_measured_alone_with_less_does_not_hide_what_was_measured_w
 	struct prices prices = switch_prices(false, false);
 	cr_expect(eq(u64, prices.ns[PRICE_SAMPLE], 100));
 	cr_expect(eq(u64, prices.ns[PRICE_SWITCH], 500 + PRICE_SWITCH));
+}
+
+// What is bare costs more from turn to turn, as on a machine where others begin to work, and once
+// they hit the one that is not.
+__attribute__((constructor)) static void be_program(int argc, char **argv)
+{
+	static const unsigned more[] = { 50, 90000, 30, 40, 60 };
+	const char *turns = getenv(TURNS);
+	struct stat st;
+
+	if (argc != 2 || !turns || strcmp(argv[0], PRICES_PROGRAM) != 0)
+		return;
+	FILE *file = fopen(turns, "ae");
+	if (!file || fstat(fileno(file), &st) < 0)
+		_exit(1);
+	size_t turn = (size_t)st.st_size / 2;
+	fputc('\n', file);
+	fclose(file);
+	printf("%zu\n", 1000 * turn + 1000 + (st.st_size % 2 ? more[turn % 5] : 0));
+	fflush(stdout);
+	_exit(0);
+}
+
+static struct prices program_prices(bool threads)
+{
+	struct prices_request request = { .frequency_hz = 999,
+		                          .stack_bytes = 4096,
+		                          .threads = threads,
+		                          .processes = !threads,
+		                          .program = "/proc/self/exe" };
+
+	setenv(TURNS, path, 1);
+	struct prices prices = prices_measure(&request);
+	unsetenv(TURNS);
+	return prices;
+}
+
+Test(prices, threads_and_forks_are_measured_bare_and_not_in_turns)
+{
+	struct prices prices = program_prices(true);
+
+	if (!prices.ns[PRICE_SAMPLE])
+		cr_skip("no price of a sample can be measured here");
+	cr_expect(eq(u64, prices.ns[PRICE_THREAD], 50));
+	cr_expect(eq(u64, prices.ns[PRICE_FORK], 0), "nobody asked");
+	cr_assert(eq(int, truncate(path, 0), 0));
+	prices = program_prices(false);
+	cr_expect(eq(u64, prices.ns[PRICE_FORK], 50));
+	cr_expect(eq(u64, prices.ns[PRICE_THREAD], 0), "nobody asked");
+}
+
+Test(prices, without_a_program_a_shell_forks)
+{
+	struct prices_request request = {
+		.frequency_hz = 999, .stack_bytes = 4096, .processes = true, .program = "/nowhere"
+	};
+	struct prices prices = prices_measure(&request);
+
+	if (!prices.ns[PRICE_SAMPLE])
+		cr_skip("no price of a sample can be measured here");
+	cr_expect(gt(u64, prices.ns[PRICE_FORK], 0));
 }
