@@ -424,17 +424,20 @@ static uint64_t cost_for_partner(const struct partner *partner, enum work work)
 	return cost;
 }
 
-// The median of what the calling process takes more than PARTNER. Of a pair that other work
-// on the machine hits more than that it may be 0.
-static uint64_t dearer(const struct partner *partner, enum work work)
+// The median of what the calling process takes more than PARTNER, whose goes to *BARE_NS (or NULL).
+// Of a pair that other work on the machine hits more than that it may be 0.
+static uint64_t dearer(const struct partner *partner, enum work work, uint64_t *bare_ns)
 {
-	uint64_t rises[PAIRS];
+	uint64_t rises[PAIRS], bares[PAIRS];
 
 	for (int i = 0; i < PAIRS; i++) {
-		uint64_t bare = cost_for_partner(partner, work);
-		rises[i] = rise(measures[work](), bare);
+		bares[i] = cost_for_partner(partner, work);
+		rises[i] = rise(measures[work](), bares[i]);
 	}
 	qsort(rises, PAIRS, sizeof(*rises), by_value);
+	qsort(bares, PAIRS, sizeof(*bares), by_value);
+	if (bare_ns)
+		*bare_ns = bares[PAIRS / 2];
 	return rises[PAIRS / 2];
 }
 
@@ -554,11 +557,11 @@ static struct prices measure_both(const struct prices_request *request, int read
 	// Once: more of them at once would be too many, and stacks be left out for a while.
 	prices.ns[PRICE_STACK] = request->switches ? rise(cost_of_switch(), bare.pair) : 0;
 	if (request->threads)
-		prices.ns[PRICE_THREAD] = dearer(&partner, WORK_THREAD);
+		prices.ns[PRICE_THREAD] = dearer(&partner, WORK_THREAD, NULL);
 	if (request->processes) {
-		prices.ns[PRICE_SPAWN] = dearer(&partner, WORK_SPAWN);
-		prices.ns[PRICE_FORK] = dearer(&partner, WORK_FORK);
-		prices.ns[PRICE_EXEC] = dearer(&partner, WORK_EXEC);
+		prices.ns[PRICE_SPAWN] = dearer(&partner, WORK_SPAWN, &prices.ns[PRICE_BARE_SPAWN]);
+		prices.ns[PRICE_FORK] = dearer(&partner, WORK_FORK, NULL);
+		prices.ns[PRICE_EXEC] = dearer(&partner, WORK_EXEC, &prices.ns[PRICE_BARE_EXEC]);
 	}
 	end_partner(&partner);
 	if (request->switches && request->off_cpu && order(reader, ORDER_WAKEUPS)) {
@@ -636,10 +639,12 @@ static uint64_t kinds_of(const struct prices_request *request)
 static uint64_t kind_of(enum price price)
 {
 	static const uint8_t kinds[PRICE_COUNT] = {
-		[PRICE_THREAD] = 1,          [PRICE_SWITCH] = 1 << 1, [PRICE_STACK] = 1 << 1,
-		[PRICE_WAKEUP] = 1 << 1,     [PRICE_IDLE] = 1 << 1,   [PRICE_SPAWN] = 1 << 2,
-		[PRICE_FORK] = 1 << 2,       [PRICE_EXEC] = 1 << 2,   [PRICE_LOCKS] = 1 << 3,
-		[PRICE_BARE_LOCKS] = 1 << 3,
+		[PRICE_THREAD] = 1,          [PRICE_SWITCH] = 1 << 1,
+		[PRICE_STACK] = 1 << 1,      [PRICE_WAKEUP] = 1 << 1,
+		[PRICE_IDLE] = 1 << 1,       [PRICE_SPAWN] = 1 << 2,
+		[PRICE_FORK] = 1 << 2,       [PRICE_EXEC] = 1 << 2,
+		[PRICE_LOCKS] = 1 << 3,      [PRICE_BARE_LOCKS] = 1 << 3,
+		[PRICE_BARE_SPAWN] = 1 << 2, [PRICE_BARE_EXEC] = 1 << 2,
 	};
 
 	return kinds[price];
@@ -832,4 +837,21 @@ struct prices prices_measure(const struct prices_request *request)
 	for (size_t i = 0; i < before.count; i++)
 		serve(&served, &before.kept[i]);
 	return median_of(&served, now_s);
+}
+
+struct starts_cost prices_of_starts(const struct prices *prices, const struct starts *starts,
+                                    uint64_t cpu_ns)
+{
+	const uint64_t *price = prices->ns;
+	double threads = (double)starts->threads, spawns = (double)starts->spawns;
+	double forks = (double)starts->forks, execs = (double)starts->execs;
+	double threads_ns = threads * (double)price[PRICE_THREAD];
+	double processes_ns = spawns * (double)price[PRICE_SPAWN] +
+	                      forks * (double)price[PRICE_FORK] + execs * (double)price[PRICE_EXEC];
+	double all_ns = threads_ns + processes_ns + spawns * (double)price[PRICE_BARE_SPAWN] +
+	                execs * (double)price[PRICE_BARE_EXEC];
+	double part = all_ns > (double)cpu_ns ? (double)cpu_ns / all_ns : 1;
+
+	return (struct starts_cost){ (uint64_t)(threads_ns * part),
+		                     (uint64_t)(processes_ns * part) };
 }

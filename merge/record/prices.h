@@ -32,6 +32,8 @@ enum price {
 	PRICE_BARE_LOCKS, /* the same in libc: what it takes without the agent */
 	PRICE_WAKEUP,     /* as PRICE_STACK, without the sample of the stack */
 	PRICE_IDLE,       /* as PRICE_SWITCH, where the CPU idles for a while in between */
+	PRICE_BARE_SPAWN, /* what PRICE_SPAWN's takes without profiling */
+	PRICE_BARE_EXEC,
 	PRICE_COUNT
 };
 
@@ -62,6 +64,23 @@ struct prices {
  * measured. Not in a thread with a real-time priority.
  */
 struct prices prices_measure(const struct prices_request *request);
+
+/* How many of each kind a run has had. */
+struct starts {
+	uint64_t threads, spawns, forks, execs;
+};
+
+struct starts_cost {
+	uint64_t threads_ns, processes_ns;
+};
+
+/*
+ * What profiling has taken of a run's CPU_NS for these. With what programs take to start anyway,
+ * and few take less than /bin/true, that is no more than all that the run took: where it would be,
+ * the machine was slower when prices were measured, and all of them are that much less.
+ */
+struct starts_cost prices_of_starts(const struct prices *prices, const struct starts *starts,
+                                    uint64_t cpu_ns);
 
 /* What main() is to do with its one argument, and return, where argv[0] is PRICES_PROGRAM. */
 #define PRICES_PROGRAM "bottleneck: prices"

@@ -771,8 +771,10 @@ static void tell_prices(struct recording *r)
 		stacks = (uint64_t)((double)stacks * part);
 		wakeups = (uint64_t)((double)wakeups * part);
 	}
-	run->kernel_ns = (uint64_t)(samples * (double)price[PRICE_SAMPLE]) +
-	                 threads * price[PRICE_THREAD] + switches * price[PRICE_SWITCH];
+	const struct starts starts = { threads, spawns, forks - spawns, seen->execs - spawns };
+	const struct starts_cost cost = prices_of_starts(&prices, &starts, run->target_cpu_ns);
+	run->kernel_ns = (uint64_t)(samples * (double)price[PRICE_SAMPLE]) + cost.threads_ns +
+	                 switches * price[PRICE_SWITCH];
 	run->kernel_ns += idle_gaps(r) * beyond(price[PRICE_IDLE], price[PRICE_SWITCH]) +
 	                  wakeups * beyond(price[PRICE_WAKEUP], price[PRICE_SWITCH]) +
 	                  stacks * beyond(price[PRICE_STACK], price[PRICE_WAKEUP]);
@@ -786,8 +788,7 @@ static void tell_prices(struct recording *r)
 		                                  (double)price[PRICE_LOCKS] / (double)pair);
 	// Samples put all that a short process did before its first one where that was taken.
 	if (price[PRICE_SPAWN])
-		run->setup_ns = spawns * price[PRICE_SPAWN] + (forks - spawns) * price[PRICE_FORK] +
-		                (seen->execs - spawns) * price[PRICE_EXEC];
+		run->setup_ns = cost.processes_ns;
 }
 
 static bool has_torch(const struct recording *r)

@@ -255,3 +255,28 @@ Test(prices, without_a_program_a_shell_forks)
 		cr_skip("no price of a sample can be measured here");
 	cr_expect(gt(u64, prices.ns[PRICE_FORK], 0));
 }
+
+Test(prices, starts_take_no_more_than_their_part_of_what_the_run_took)
+{
+	const struct prices prices = { .ns = { [PRICE_THREAD] = 60,
+		                               [PRICE_SPAWN] = 500,
+		                               [PRICE_FORK] = 200,
+		                               [PRICE_EXEC] = 300,
+		                               [PRICE_BARE_SPAWN] = 500,
+		                               [PRICE_BARE_EXEC] = 200 } };
+	const struct starts all = { .threads = 10, .spawns = 10, .forks = 10, .execs = 10 };
+	const struct starts spawns = { .spawns = 10 }, forks = { .forks = 10 };
+	const struct starts none = { 0 };
+	struct starts_cost cost = prices_of_starts(&prices, &all, 17600); // all that they took
+
+	cr_expect(eq(u64, cost.threads_ns, 600));
+	cr_expect(eq(u64, cost.processes_ns, 10000));
+	cost = prices_of_starts(&prices, &all, 8800);
+	cr_expect(eq(u64, cost.threads_ns, 300));
+	cr_expect(eq(u64, cost.processes_ns, 5000));
+	cr_expect(eq(u64, prices_of_starts(&prices, &spawns, 6000).processes_ns, 3000));
+	cr_expect(eq(u64, prices_of_starts(&prices, &forks, 2500).processes_ns, 2000));
+	cr_expect(eq(u64, prices_of_starts(&prices, &forks, 1500).processes_ns, 1500));
+	cr_expect(eq(u64, prices_of_starts(&prices, &none, 1500).processes_ns, 0));
+	cr_expect(eq(u64, prices_of_starts(&prices, &forks, 0).processes_ns, 0));
+}
