@@ -46,8 +46,9 @@
 #define KEPT         48    // prices, of different options
 #define KEPT_S       86400 // for so long,
 #define BUSY_S       600   // and so long where other work had the CPUs in between:
-#define AGAIN_S      5     // then they are measured again after so long,
-#define SAME         5     // until there are so many, whose median holds
+#define AGAIN_S      5     // they are measured again after so long,
+#define ALONE        3     // until there are so many that were measured alone,
+#define SAME         5     // or so many in all: their median holds
 
 #define LINE_BYTES   512
 #define CONFIG_BYTES 256
@@ -754,11 +755,15 @@ static struct prices median_of(const struct served *s, uint64_t now_s)
 // Whether nothing needs to be measured.
 static bool is_settled(const struct served *s, uint64_t now_s)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (!was_busy(&s->kept[i], now_s) ||
-		    now_s - s->kept[i].written_s < KEPT_S - BUSY_S + AGAIN_S)
+	size_t alone = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		bool busy = was_busy(&s->kept[i], now_s);
+		if (now_s - s->kept[i].written_s < AGAIN_S + (busy ? KEPT_S - BUSY_S : 0))
 			return true;
-	return s->count == SAME;
+		alone += !busy;
+	}
+	return alone >= ALONE || s->count == SAME;
 }
 
 // Those of PATH that still hold, the newest first. What serves KEY goes to *SERVED, too. Returns

@@ -59,8 +59,9 @@ struct prices {
 /*
  * Takes some 50 ms to 400 ms, and never more than two seconds; but what a run of the same program
  * bottleneck with the same options has measured since the machine was started holds: for a day, or
- * for ten minutes where other work had the CPUs. Single ones of these are off by half or more: the
- * next runs measure them again, and the median of up to five holds. All 0 where it cannot be
+ * for ten minutes where other work had the CPUs. Single ones are off, of these by half or more: the
+ * next runs measure them again, at most every five seconds, until there are three that were
+ * measured alone, or five, and their median holds. All 0 where it cannot be
  * measured. Not in a thread with a real-time priority.
  */
 struct prices prices_measure(const struct prices_request *request);

@@ -244,6 +244,39 @@ Test(prices, threads_and_forks_are_measured_bare_and_not_in_turns)
 	cr_expect(eq(u64, prices.ns[PRICE_THREAD], 0), "nobody asked");
 }
 
+// As long ago as that it may be measured again.
+static void age_lines(unsigned seconds)
+{
+	char text[4096] = "", key[32], rest[512];
+	uint64_t written_s;
+	size_t size = 0;
+	FILE *file = fopen(path, "re");
+
+	cr_assert(file);
+	while (fscanf(file, "%31s %" SCNu64 " %511[^\n]", key, &written_s, rest) == 3)
+		size += (size_t)snprintf(text + size, sizeof(text) - size, "%s %" PRIu64 " %s\n",
+		                         key, written_s - seconds, rest);
+	fclose(file);
+	file = fopen(path, "we");
+	cr_assert(file && fputs(text, file) >= 0);
+	cr_assert(eq(int, fclose(file), 0));
+}
+
+Test(prices, one_that_was_measured_alone_is_measured_again_by_the_next_runs)
+{
+	if (!sample_price(999))
+		cr_skip("no price of a sample can be measured here");
+	sample_price(999);
+	cr_expect(eq(u32, count_lines(NULL), 1), "a moment ago");
+	for (unsigned i = 0; i < 9; i++) {
+		age_lines(6);
+		sample_price(999);
+	}
+	unsigned lines = count_lines(NULL);
+	cr_expect(ge(u32, lines, 3));
+	cr_expect(le(u32, lines, 5));
+}
+
 Test(prices, without_a_program_a_shell_forks)
 {
 	struct prices_request request = {
