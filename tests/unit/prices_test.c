@@ -62,6 +62,8 @@ static unsigned count_lines(const char *with)
 	return count;
 }
 
+#define TRIES 5
+
 static uint64_t sample_price(uint32_t frequency_hz)
 {
 	struct prices_request request = {
@@ -166,7 +168,9 @@ Test(prices, of_prices_measured_beside_other_work_the_median_of_five_holds)
 	cr_expect(eq(u64, sample_price(999), 300 + PRICE_SAMPLE));
 	cr_expect(eq(u32, count_lines(NULL), 5), "nothing was measured");
 	write_busy(key, 3, figures);
-	cr_expect(ne(u64, sample_price(999), 0));
+	// On a busy machine one that takes too long is given up.
+	for (int i = 0; i < TRIES && count_lines(NULL) < 4; i++)
+		cr_expect(ne(u64, sample_price(999), 0));
 	cr_expect(eq(u32, count_lines(NULL), 4), "measured once more");
 }
 
@@ -286,6 +290,9 @@ Test(prices, without_a_program_a_shell_forks)
 
 	if (!prices.ns[PRICE_SAMPLE])
 		cr_skip("no price of a sample can be measured here");
+	// On a busy machine that may be less than what the shell's own time varies by.
+	for (int i = 0; i < TRIES && !prices.ns[PRICE_FORK]; i++)
+		prices = prices_measure(&request);
 	cr_expect(gt(u64, prices.ns[PRICE_FORK], 0));
 }
 
