@@ -7,6 +7,7 @@
 #include "merge/record/prices.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,8 +69,9 @@ static void keep_memory(void)
 
 int main(int argc, char **argv)
 {
+	// It runs itself to measure what a thread or a fork costs.
 	if (argc == 2 && strcmp(argv[0], PRICES_PROGRAM) == 0)
-		return prices_program(argv[1]);
+		return printf("%" PRIu64 "\n", prices_program(argv[1])) < 0;
 
 	const struct command *command = argc > 1 ? find_command(argv[1]) : NULL;
 

@@ -293,12 +293,9 @@ static uint64_t cost_of_forks_here(void)
 
 static const char *program; // which calls prices_program(); NULL: none
 
-int prices_program(const char *what)
+uint64_t prices_program(const char *what)
 {
-	bool threads = strcmp(what, "threads") == 0;
-
-	printf("%" PRIu64 "\n", threads ? cost_of_threads_here() : cost_of_forks_here());
-	return fflush(stdout) ? 1 : 0;
+	return strcmp(what, "threads") == 0 ? cost_of_threads_here() : cost_of_forks_here();
 }
 
 // What that program has measured of WHAT, which the agent is loaded into where it is asked to be;

@@ -61,8 +61,8 @@ struct prices {
  * bottleneck with the same options has measured since the machine was started holds: for a day, or
  * for ten minutes where other work had the CPUs. Single ones are off, of these by half or more: the
  * next runs measure them again, at most every five seconds, until there are three that were
- * measured alone, or five, and their median holds. All 0 where it cannot be
- * measured. Not in a thread with a real-time priority.
+ * measured alone, or five, and their median holds. All 0 where it cannot be measured. Not in a
+ * thread with a real-time priority.
  */
 struct prices prices_measure(const struct prices_request *request);
 
@@ -83,6 +83,7 @@ struct starts_cost {
 struct starts_cost prices_of_starts(const struct prices *prices, const struct starts *starts,
                                     uint64_t cpu_ns);
 
-/* What main() is to do with its one argument, and return, where argv[0] is PRICES_PROGRAM. */
+/* The CPU time, in ns, of one thread or fork of the calling process: main() prints it for its only
+   argument, WHAT, where argv[0] is PRICES_PROGRAM. */
 #define PRICES_PROGRAM "bottleneck: prices"
-int prices_program(const char *what);
+uint64_t prices_program(const char *what);

@@ -43,8 +43,8 @@ struct follow_task {
 	uint32_t sleeps;
 	uint32_t reported; /* waits since then */
 	bool tells_all;    /* by then: it had done so for waits that it has reported alone */
-	bool kept_cpu;     /* the same, up to what is being told */
-	bool at_ran;       /* what is told is up to one of RANS, or begins with one */
+	bool kept_cpu;     /* the same, up to what is being reported */
+	bool at_ran;       /* what is reported is up to one of RANS, or begins with one */
 	uint64_t looked_ns;
 	uint64_t told_cpu_ns;      /* of a process without agent: up to its last stackless sample */
 	uint64_t recent_ns;        /* how long it ran between the last two looks */

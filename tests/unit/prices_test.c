@@ -135,7 +135,7 @@ Test(prices, a_line_of_another_version_is_no_price)
 	cr_expect(eq(u32, count_lines(NULL), 1), "its fields were not taken for the next line's");
 }
 
-// What was measured while others had the CPUs is dated to be gone in ten minutes.
+// What was measured while other processes used the CPUs is dated to expire in ten minutes.
 #define BUSY_AGE_S (86400 - 600 + 60)
 
 // As the line of a price that was measured, but with other figures: COUNT times.
