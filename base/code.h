@@ -20,7 +20,7 @@
 #define CODES_CALLS_MAX (1u << 20) /* and modules */
 
 struct code {
-	const char *file; /* as the interpreter has it: a path, "<string>", "<frozen ...>" */
+	const char *file; /* as the interpreter has it: a path, "<stdin>", "<frozen ...>" */
 	const char *name; /* qualified; up to 3.10 only where its source was read */
 	uint32_t first_line;
 };

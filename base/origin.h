@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/* The file of what libraries of Python made by exec(), unless the program is such a text itself. */
+#define ORIGIN_MADE "<exec>"
+
 /*
  * True for code that the user most likely did not write: the kernel, the vDSO, system libraries,
  * Python's own modules and those that were installed beside them, the program of a language's

@@ -380,15 +380,16 @@ const struct rule rules_waste[] = {
 	  .severity = SEVERITY_INFO,
 	  .unit = UNIT_PERCENT,
 	  .threshold = 30,
+	  .within = { "PY-INTERP" },
 	  .title = "sorting",
 	  .formula = "CPU time in C's, C++'s and Python's functions that sort, without comparisons "
 	             "of the user's own that are not inlined, as a share of the critical thread's "
 	             "time, or of all CPU time",
 	  .why = "Sorting a sequence that is in order except for one element costs as much as "
-	         "sorting everything.",
-	  .advice = "Sort once, when the data is complete; insert in order (std::lower_bound, "
-	            "Python's bisect), use a heap (heapq), or std::nth_element for a single "
-	            "element.",
+	         "sorting everything. In Python, each comparison of objects calls their __lt__.",
+	  .advice = "Sort once, when the data is complete, in Python by a key (key=), which is "
+	            "asked once for each element; insert in order (std::lower_bound, Python's "
+	            "bisect), use a heap (heapq), or std::nth_element for a single element.",
 	  .source = "our choice",
 	  .measure = measure_doing,
 	  .doing = ACTIVITY(SORT),

@@ -6,6 +6,7 @@
 #include "base/foreign_file.h"
 #include "base/hash.h"
 #include "base/module.h"
+#include "base/origin.h"
 #include "base/python_lines.h"
 #include "base/python_scope.h"
 #include "sampler/python/python_remote.h"
@@ -78,6 +79,7 @@ void python_fork(const struct python *parent, struct python *child)
 	if (child->version)
 		return;
 	child->version = parent->version;
+	child->in_file = parent->in_file;
 	child->eval_start = parent->eval_start;
 	child->eval_end = parent->eval_end;
 	child->runtime = parent->runtime;
@@ -112,7 +114,15 @@ static char *qualify(const char *file, const char *name, uint32_t first_line)
 	return size > 0 ? python_qualified_name(text, (size_t)size, first_line, name) : NULL;
 }
 
-static uint32_t name_code(struct codes *codes, const struct event_python_code *event)
+// What exec() made has no place, and is nothing that the user has written. Where the program itself
+// is such a text, nobody can tell them apart.
+static const char *file_of(const struct python *p, const char *file)
+{
+	return p->in_file && strcmp(file, "<string>") == 0 ? ORIGIN_MADE : file;
+}
+
+static uint32_t name_code(const struct python *p, struct codes *codes,
+                          const struct event_python_code *event)
 {
 	cleanup_free char *file = strndup(event->file, event->file_bytes);
 	cleanup_free char *name = strndup(event->name, event->name_bytes);
@@ -121,11 +131,11 @@ static uint32_t name_code(struct codes *codes, const struct event_python_code *e
 		return 0;
 	cleanup_free char *qualified =
 		event->version < QUALIFIED ? qualify(file, name, event->first_line) : NULL;
-	return codes_add(codes,
-	                 &(struct code){ file, qualified ? qualified : name, event->first_line });
+	return codes_add(codes, &(struct code){ file_of(p, file), qualified ? qualified : name,
+	                                        event->first_line });
 }
 
-static bool fill(struct python_object *object, struct codes *codes,
+static bool fill(const struct python *p, struct python_object *object, struct codes *codes,
                  const struct event_python_code *event)
 {
 	uint8_t *table = malloc((size_t)event->table_bytes + 1);
@@ -133,7 +143,7 @@ static bool fill(struct python_object *object, struct codes *codes,
 		return false;
 	memcpy(table, event->table, event->table_bytes);
 	*object = (struct python_object){
-		.code = name_code(codes, event),
+		.code = name_code(p, codes, event),
 		.version = event->version,
 		.first_line = event->first_line,
 		.table_size = event->table_bytes,
@@ -153,7 +163,7 @@ bool python_add_code(struct python *p, struct codes *codes, const struct event_p
 
 	if (!object || object->code)
 		return event->code >= OBJECTS_MAX || object;
-	return fill(object, codes, event);
+	return fill(p, object, codes, event);
 }
 
 uint32_t python_add_read(struct python *p, struct codes *codes,
@@ -162,7 +172,7 @@ uint32_t python_add_read(struct python *p, struct codes *codes,
 	uint32_t number = p->read.count;
 	struct python_object *object = make_room(&p->read, number);
 
-	return object && fill(object, codes, event) ? number | PYTHON_READ : 0;
+	return object && fill(p, object, codes, event) ? number | PYTHON_READ : 0;
 }
 
 // NULL: it was never told.

@@ -63,6 +63,7 @@ struct python_numbers {
 struct python {
 	bool counts;  /* its calls are counted */
 	bool samples; /* its agent samples the process, and nobody else */
+	bool in_file; /* its program is in a file: see sampler/python/python_command.h */
 	uint32_t version;
 	uint64_t eval_start, eval_end;
 	uint64_t runtime, code_type;

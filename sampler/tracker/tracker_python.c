@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/await.h"
 #include "sampler/off_cpu/off_cpu.h"
+#include "sampler/python/python_command.h"
 #include "sampler/tracker/mapper.h"
 
 #include <string.h>
@@ -45,6 +46,7 @@ void tracker_begin_python(struct tracker *t, struct process *process,
 	bool first = !process->python.runtime;
 
 	python_begin(&process->python, python);
+	process->python.in_file = python_has_file(process->pid);
 	// One that is killed before it tells a call has told that it counts.
 	if (python->counts && !process->python.counts)
 		tell_calls(t, process, &(struct event_python_calls){ 0 });

@@ -101,7 +101,7 @@ if(OPENBLAS_FOUND)
   target_link_libraries(fault_tiny_gemm PRIVATE PkgConfig::OPENBLAS)
   fault(tiny_gemm tiny_gemm.c fault_tiny_gemm)
 endif()
-foreach(name archive array_loop backtracking callers clones collect columns commits concatenate consumer digits documents
+foreach(name archive array_loop backtracking callers clones collect columns commits compared concatenate consumer digits documents
         double_gemm elements event_loop exact exceptions flushing gil halves imports insert integers inverse joined
         list_loop lists loader log_stacks median one_by_one one_task records regex scan search sleeping slow_store
         subprocesses text thumbs tiny_dot tiny_ops)

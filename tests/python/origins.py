@@ -37,6 +37,7 @@ with open(os.environ["TOLD"], "w") as file:
 HOT = (4, 5, 6)   # lines of inner() after its first, without the last
 COMPARED = 0.9    # of inner()'s time, on those lines
 FIRST = "import time\n"
+MADE = "<exec>"
 RUN_AS = {
     "exec": "exec(open({path!r}).read())\n",
     "exec_named": "exec(compile(open({path!r}).read(), '<made by a template>', 'exec'))\n",
@@ -92,8 +93,11 @@ def origins(folder):
     return found
 
 
-def whole(path, folder):
-    """3.8 names the main script as it was given."""
+def whole(path, folder, command=("-c",)):
+    """3.8 names the main script as it was given. What exec() makes of a text in a program that is in
+    a file has no name that says so."""
+    if path == "<string>" and command[0] != "-c":
+        return MADE
     return path if path.startswith("<") else os.path.realpath(os.path.join(folder, path))
 
 
@@ -116,7 +120,7 @@ def profile(bottleneck, folder, command, text):
 def faults(bottleneck, folder, command, text, has_source):
     told, functions, lines, report = profile(bottleneck, folder, command, text)
     (file, _, call), (_, _, first) = told
-    file = whole(file, folder)
+    file = whole(file, folder, command[1:])
     told_files = {row[0]: whole(row[1], folder) for row in functions
                   if row[0] in ("inner", "outer") and row[1]}
     if told_files != {"inner": file, "outer": file}:
@@ -133,6 +137,8 @@ def faults(bottleneck, folder, command, text, has_source):
         yield f"outer() calls at line {call}: {[r for r in functions if r[0] == 'outer']}"
     line = first + 5
     name = f"{file if file.startswith('<') else os.path.basename(file)}:{line}"
+    if file == MADE:  # it belongs to the line that called it
+        name = f"{os.path.basename(command[1])}:1"
     rows = [row for row in report.splitlines() if name in row]
     if not rows:
         yield f"the report has no row {name}"

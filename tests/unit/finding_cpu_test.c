@@ -475,16 +475,16 @@ Test(finding_cpu, a_lock_between_python_processes_is_one_where_the_user_takes_it
 	const struct {
 		const char *stack, *says;
 	} waits[] = {
-		{ "{work <a.py>:31} > "
-		  "{SemLock.__enter__ </usr/lib/python3.11/multiprocessing/synchronize.py>:95} > "
+		{ "{work a.py:31} > "
+		  "{SemLock.__enter__ /usr/lib/python3.11/multiprocessing/synchronize.py:95} > "
 		  "sem_wait@libc",
-		  "which holds a Python lock while work waits for it at <a.py>:31" },
-		{ "{work <a.py>:31} > "
-		  "{__enter__ </usr/lib/python3.10/multiprocessing/synchronize.py>:95} > "
+		  "which holds a Python lock while work waits for it at a.py:31" },
+		{ "{work a.py:31} > "
+		  "{__enter__ /usr/lib/python3.10/multiprocessing/synchronize.py:95} > "
 		  "sem_wait@libc",
-		  "which holds a Python lock while work waits for it at <a.py>:31" },
-		{ "{work <a.py>:31} > {Queue.get </usr/lib/python3.11/multiprocessing/queues.py>:102} > "
-		  "{SemLock.__enter__ </usr/lib/python3.11/multiprocessing/synchronize.py>:95} > "
+		  "which holds a Python lock while work waits for it at a.py:31" },
+		{ "{work a.py:31} > {Queue.get /usr/lib/python3.11/multiprocessing/queues.py:102} > "
+		  "{SemLock.__enter__ /usr/lib/python3.11/multiprocessing/synchronize.py:95} > "
 		  "sem_wait@libc",
 		  NULL },
 	};

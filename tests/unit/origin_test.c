@@ -9,6 +9,8 @@ Test(origin, of_the_user)
 	cr_expect(!origin_is_foreign("/usr/local/bin/app", NULL));
 	cr_expect(!origin_is_foreign(NULL, "/home/u/train.py"));
 	cr_expect(!origin_is_foreign(NULL, "<string>"));
+	cr_expect(!origin_is_foreign(NULL, "<stdin>"));
+	cr_expect(!origin_is_foreign(NULL, "<ipython-input-1-b6a7>"));
 	cr_expect(!origin_is_foreign("/home/u/build/libsolver.so", "solver.cc"));
 	cr_expect(!origin_is_foreign("[jit 4711]", "/home/u/app.js"));
 	cr_expect(!origin_is_foreign("[jit]", "/home/u/app.js"));
@@ -39,6 +41,9 @@ Test(origin, of_the_system)
 	cr_expect(origin_is_foreign("[jit 4711]", "/home/u/node_modules/left-pad/index.js"));
 	cr_expect(origin_is_foreign("/home/u/bottleneck/libbottleneck-agent.so", "op.c"));
 	cr_expect(origin_is_foreign(NULL, "<__array_function__ internals>"));
+	cr_expect(origin_is_foreign(NULL, "<frozen importlib._bootstrap>"));
+	cr_expect(origin_is_foreign(NULL, "<attrs generated init app.Point>"));
+	cr_expect(origin_is_foreign(NULL, ORIGIN_MADE));
 	cr_expect(origin_is_foreign("/usr/lib/x86_64-linux-gnu/libc.so.6",
 	                            "./nptl/pthread_create.c"));
 	cr_expect(origin_is_foreign("/home/u/app", "/usr/include/c++/12/bits/stl_algo.h"));
