@@ -211,7 +211,10 @@ static void outer_above(struct direct *d, const struct call_node *node, const ch
 	for (; node && depth < DEPTH_MAX; node = node->next) {
 		bool same = node->module && strings_same(node->module, module) &&
 		            (!origin_is_jit(module) || strcmp(node->name, d->function) == 0);
-		bool within = node->kernel || node->op || origin_is_libc(node->module) || same;
+		// Python's importlib and runpy hand calls on.
+		bool passes = node->file && strncmp(node->file, "<frozen ", 8) == 0;
+		bool within =
+			node->kernel || node->op || origin_is_libc(node->module) || same || passes;
 		if (outer && is_code(outer) && strcmp(node->name, d->function) == 0 &&
 		    strings_same(node->module, module))
 			add_direct(d, outer, node->self);

@@ -584,6 +584,21 @@ Test(text_verdict, a_library_function_is_told_by_the_code_that_calls_its_library
 	}
 }
 
+// Its caller is who called importlib, of a program that is Python's own altogether.
+Test(text_verdict, frozen_modules_hand_calls_on)
+{
+	struct call_node nodes[3];
+	struct profile *profile = with_nameless(nodes, "compile", "/usr/bin/python3.11", "compile");
+
+	nodes[0].name = "compile_file";
+	nodes[0].module = NULL;
+	nodes[0].file = "/usr/lib/python3.11/compileall.py";
+	nodes[1].name = "_call_with_frames_removed";
+	nodes[1].module = NULL;
+	nodes[1].file = "<frozen importlib._bootstrap>";
+	expect_verdict(profile, "mostly called from compile_file");
+}
+
 Test(text_verdict, a_function_compiled_at_run_time_is_told_by_the_one_that_calls_it)
 {
 	static const char jit[] = "[jit 4711]", jvm[] = "/usr/lib/jvm/lib/libjvm.so";
