@@ -11,6 +11,7 @@
 #include "symbolize/elf/debug_package.h"
 #include "symbolize/elf/debuginfod.h"
 #include "symbolize/elf/elf_symbols.h"
+#include "symbolize/elf/jump_names.h"
 #include "symbolize/elf/mapped_file.h"
 #include "symbolize/frame/demangle.h"
 #include "symbolize/symbolizer.h"
@@ -468,7 +469,9 @@ static int find_symbols(struct elf_module *m, bool data, const uint64_t *address
 		                           : elf_symbols_find)(tables[i].elf, tables[i].table,
 		                                               addresses, count, names) < 0)
 			return -1;
-	return 0;
+	return m->status.level == DEBUG_DYNAMIC && !data
+	               ? jump_names_find(m->elf, addresses, count, names)
+	               : 0;
 }
 
 static const char *readable(struct elf_module *m, const struct symbol_name *name)

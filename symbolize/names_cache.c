@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC     "bnames02"
+#define MAGIC     "bnames03"
 #define FILE_MAX  (UINT64_C(16) << 20) // bytes; a file that would be larger is not written
 #define FRAME_MAX 1024                 // of one address
 

@@ -22,6 +22,7 @@
 
 struct function_starts {
 	struct elf_file *elf;
+	bool borrowed;          // the caller closes it
 	const uint8_t *entries; // {start, description}, sorted by start, from BASE
 	size_t count;
 	uint64_t base;
@@ -65,11 +66,23 @@ struct function_starts *function_starts_open(const struct module *module)
 	return f->elf && find_table(f) ? steal(f) : NULL;
 }
 
+struct function_starts *function_starts_of(struct elf_file *elf)
+{
+	cleanup(function_starts) struct function_starts *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->elf = elf;
+	f->borrowed = true;
+	return find_table(f) ? steal(f) : NULL;
+}
+
 void function_starts_close(struct function_starts *f)
 {
 	if (!f)
 		return;
-	elf_file_close(f->elf);
+	if (!f->borrowed)
+		elf_file_close(f->elf);
 	free(f);
 }
 
@@ -155,6 +168,20 @@ static int64_t read_jump(struct bytes code, size_t at)
 		return left >= NEAR_BYTES ? (int64_t)(at + NEAR_BYTES) + (int8_t)bytes[at + 1] : 0;
 	at += conditional;
 	return left >= FAR_BYTES ? (int64_t)(at + FAR_BYTES) + read_i32(bytes + at + 1) : 0;
+}
+
+uint64_t function_starts_jump(const struct function_starts *f, uint64_t start)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	struct bytes code = function_starts_code(f, start, sizeof(endbr64) + FAR_BYTES);
+	bool marked =
+		code.size > sizeof(endbr64) && memcmp(code.data, endbr64, sizeof(endbr64)) == 0;
+	size_t at = marked ? sizeof(endbr64) : 0;
+
+	if (!code.size || (code.data[at] != JUMP && code.data[at] != JUMP_NEAR))
+		return 0;
+	int64_t to = read_jump(code, at);
+	return to ? start + (uint64_t)to : 0;
 }
 
 // Whether OPERATION stands at BYTES, followed by what makes it a jump.

@@ -16,10 +16,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct elf_file;
 struct function_starts;
 
 /* NULL if MODULE's file is not to be had, or has no such table. */
 struct function_starts *function_starts_open(const struct module *module);
+
+/* The same of a file that is open already and stays the caller's, for longer than the result. */
+struct function_starts *function_starts_of(struct elf_file *elf);
 void function_starts_close(struct function_starts *f);
 
 CLEANUP(function_starts, struct function_starts *, function_starts_close)
@@ -56,6 +60,10 @@ void function_starts_compares(const struct function_starts *f, uint64_t start,
 /* The code from START on, where a function begins: up to the next one or the end of its section,
    and at most MAX bytes. Lives until the file is closed; empty if there is none. */
 struct bytes function_starts_code(const struct function_starts *f, uint64_t start, size_t max);
+
+/* Where the code at START leads that is nothing but a jump, perhaps behind endbr64; 0: it is more.
+ */
+uint64_t function_starts_jump(const struct function_starts *f, uint64_t start);
 
 /* Whether the function that begins at START is one that other files may call by its name. */
 bool function_starts_exported(const struct function_starts *f, uint64_t start);

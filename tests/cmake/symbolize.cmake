@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 foreach(module cover cubin debug_file decompress demangle dwarf_file early elf_file elf_symbols
-        function_start jit_compiler jit_map jitdump line_program loop loop_fact names_cache subnormal symbol_order
+        function_start jit_compiler jump_names jit_map jitdump line_program loop loop_fact names_cache subnormal symbol_order
         symbolizer)
   unit(${module} LIBS symbolize)
 endforeach()
@@ -13,6 +13,7 @@ target_compile_definitions(cubin_test PRIVATE
   REAL_CUPTI="$<$<BOOL:${REAL_CUPTI}>:${REAL_CUPTI}>")
 target_compile_options(symbolizer_test PRIVATE -g) # it looks itself up
 target_compile_options(early_test PRIVATE -g)
+target_link_options(jump_names_test PRIVATE -rdynamic) # it exports functions
 target_compile_options(names_cache_test PRIVATE -g)
 
 # Every way out when there is no memory: the allocations of all that is linked in fail in turn.

@@ -40,6 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		function_starts_compares(f, start, count, &jumps);
 		function_starts_compares(f, 0x1000 + i * 16, count, &jumps);
 		function_starts_exported(f, start);
+		function_starts_jump(f, start);
 		function_starts_code(f, start, 100);
 		starts[i] = 0x1000 + i * 16;
 	}
