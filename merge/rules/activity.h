@@ -41,6 +41,7 @@ enum activity {
 	ACTIVITY_JOIN,       /* waits for a thread's end */
 	ACTIVITY_BARRIER,    /* waits for the other threads of a parallel loop */
 	ACTIVITY_LOOP,       /* of these, that of a runtime of OpenMP's */
+	ACTIVITY_CHUNK,      /* of these, takes the next iterations of a loop */
 	ACTIVITY_SPIN,       /* spins for a lock */
 	ACTIVITY_SYNC,       /* fsync and its like */
 	ACTIVITY_READ,       /* system calls that read */

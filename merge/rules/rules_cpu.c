@@ -433,6 +433,8 @@ static bool is_own_loop(const struct evidence *e, const struct activity_time *ti
 	if (time->place == ACTIVITY_NO_PLACE || !(time->doing & ACTIVITY(LOOP)) ||
 	    e->activities->places[time->place].python)
 		return false;
+	if (time->doing & ACTIVITY(CHUNK))
+		return false;
 	return !callee || strncmp(callee, "GOMP_", 5) == 0 || strncmp(callee, "__kmpc_", 7) == 0;
 }
 
@@ -589,6 +591,26 @@ const struct rule rules_cpu[] = {
 	  .measure = measure_loops,
 	  .doing = ACTIVITY(LOOP),
 	  .metrics = 1u << METRIC_ON_CPU | 1u << METRIC_OFF_LOCK },
+	{ .id = "CPU-CHUNK",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "CPU-LOOPS", "CPU-IMBALANCE", "CPU-OVERSUB", "CPU-FORMAT" },
+	  .title = "handing out iterations of parallel loops",
+	  .formula = "CPU time in which OpenMP's runtime (libgomp, libomp, libiomp5) gives threads "
+	             "the next iterations of a loop, as a share of the critical thread's time, or "
+	             "of all CPU time",
+	  .why = "With schedule(dynamic) or schedule(guided) threads take pieces of a loop from a "
+	         "counter that all of them change; that of one iteration costs more than a "
+	         "short iteration itself.",
+	  .advice = "Hand out more iterations at once, so that a piece takes 10 us or more: "
+	            "schedule(dynamic, 1000). Where all iterations take the same time, use "
+	            "schedule(static), which needs no counter.",
+	  .source = "our choice",
+	  .measure = measure_doing,
+	  .doing = ACTIVITY(CHUNK),
+	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "CPU-DEBUG",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,

@@ -61,6 +61,8 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-SHARED", METRIC_ON_CPU,
 		  "main a.c:3 > pass a.c:27 > std::_Sp_counted_base<2>::_M_release@libc", 27 },
 		{ "CPU-SORT", METRIC_ON_CPU, "main a.c:3 > add a.c:28 > qsort@libc", 28 },
+		{ "CPU-CHUNK", METRIC_ON_CPU,
+		  "main a.c:3 > loop a.c:36 > GOMP_loop_nonmonotonic_dynamic_next@libgomp", 36 },
 		{ "CPU-COLLATE", METRIC_ON_CPU,
 		  "main a.c:3 > order a.c:35 > strcoll@libc > __strcoll_l@libc", 35 },
 		{ "CPU-RANDOM", METRIC_ON_CPU,
