@@ -438,42 +438,101 @@ static bool is_own_loop(const struct evidence *e, const struct activity_time *ti
 	return !callee || strncmp(callee, "GOMP_", 5) == 0 || strncmp(callee, "__kmpc_", 7) == 0;
 }
 
-// By threads that have begun a parallel loop: those of the runtime also wait while none is there.
-static enum measured measure_loops(const struct evidence *e, const struct rule *rule,
-                                   struct finding *finding)
+// The time of threads that have begun a parallel loop of the user's own, in its runtime; and where
+// most of that is. Threads of the runtime also wait while no loop is there.
+struct loops {
+	const struct activity_time *most; // NULL: none
+	uint64_t sum;
+};
+
+static struct loops find_loops(const struct evidence *e, const struct rule *rule)
 {
-	const struct activity_time *most = NULL;
-	uint64_t sum = 0;
-	char place[300];
+	struct loops loops = { 0 };
 
 	for (size_t i = 0; i < e->activities->time_count; i++) {
 		const struct activity_time *time = &e->activities->times[i];
 		if (!is_own_loop(e, time))
 			continue;
 		uint64_t ns = evidence_sum(time->ns, rule->metrics);
-		sum += ns;
-		if (ns && (!most || ns > evidence_sum(most->ns, rule->metrics)))
-			most = time;
+		loops.sum += ns;
+		if (ns && (!loops.most || ns > evidence_sum(loops.most->ns, rule->metrics)))
+			loops.most = time;
 	}
-	if (!most || !is_uneven(e, sum))
-		return MEASURED_NOTHING;
-	const struct activity_place *own = &e->activities->places[most->place];
+	return loops;
+}
+
+static void add_loops(const struct evidence *e, const struct rule *rule, const struct loops *loops,
+                      struct finding *finding)
+{
+	const struct activity_place *own = &e->activities->places[loops->most->place];
 	const struct strings *texts = profile_strings(e->profile);
 	const char *function = strings_get(texts, own->function);
+	uint64_t ns = evidence_sum(loops->most->ns, rule->metrics);
+
 	finding_add(finding, &(struct finding_row){
 				     .function = function ? function : "?",
 				     .file = strings_get(texts, own->file),
 				     .line = (int)own->line,
-				     .ns = evidence_sum(most->ns, rule->metrics),
-				     .share = share_of(evidence_sum(most->ns, rule->metrics), sum),
+				     .ns = ns,
+				     .share = share_of(ns, loops->sum),
 			     });
-	finding->share = share_of(sum, e->wall_ns) < 1 ? share_of(sum, e->wall_ns) : 1;
+	finding->share =
+		share_of(loops->sum, e->wall_ns) < 1 ? share_of(loops->sum, e->wall_ns) : 1;
 	finding->value = 100 * finding->share;
+}
+
+static enum measured measure_loops(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	struct loops loops = find_loops(e, rule);
+	char place[300];
+
+	if (!loops.most || !is_uneven(e, loops.sum))
+		return MEASURED_NOTHING;
+	add_loops(e, rule, &loops, finding);
 	// As long as one waits another is late: with equal work both would be there halfway.
 	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns / 2);
 	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
 	return finding_say(finding, "%s: %.0f %% of the time, most in %s", rule->title,
 	                   finding->value, place);
+}
+
+// The time that all threads but the one that begins the loops, if that is known, did not spend in
+// their runtime, and for which any lacked a CPU: one may be late for that.
+static uint64_t work_of_others(const struct evidence *e)
+{
+	uint64_t own = 0, all = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (time->place == ACTIVITY_NO_PLACE || time->doing & ACTIVITY(LOOP))
+			continue;
+		own += e->account.is_main ? time->thread_cpu_ns : 0;
+		all += time->ns[METRIC_ON_CPU];
+	}
+	return (all > own ? all - own : 0) + e->activities->ns[METRIC_OFF_RUNNABLE];
+}
+
+// Who has come to a loop's end waits for as long as the slowest of the others works there. More
+// than all of them together have worked goes to the beginning and ending of loops.
+static enum measured measure_short(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	struct loops loops = find_loops(e, rule);
+	uint64_t work = work_of_others(e);
+	char place[300];
+
+	if (!loops.most || loops.sum <= work)
+		return MEASURED_NOTHING;
+	add_loops(e, rule, &loops, finding);
+	finding->saving_ns = (uint64_t)(finding->share * (double)e->wall_ns);
+	finding_place(finding->function, finding->file, finding->line, place, sizeof(place));
+	return finding_say(finding,
+	                   "%s: %.0f %% of the time, most in %s. The other threads worked for "
+	                   "%.2f s in all, or lacked a CPU; beginning and ending the loops took "
+	                   "%.2f s",
+	                   rule->title, finding->value, place, (double)work / 1e9,
+	                   (double)loops.sum / 1e9);
 }
 
 // How busy the CPUs are with a program that has several threads to keep them so.
@@ -589,6 +648,25 @@ const struct rule rules_cpu[] = {
 	  .source = "our choice",
 	  .uneven = true,
 	  .measure = measure_loops,
+	  .doing = ACTIVITY(LOOP),
+	  .metrics = 1u << METRIC_ON_CPU | 1u << METRIC_OFF_LOCK },
+	{ .id = "CPU-SHORT",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "CPU-LOOPS", "CPU-IMBALANCE", "CPU-SPIN", "CPU-SYS" },
+	  .title = "beginning and ending parallel loops that are too short",
+	  .formula = "time of the threads that begin parallel loops of OpenMP's in the user's own "
+	             "code, in its runtime (libgomp, libomp, libiomp5), spinning or asleep, as a "
+	             "share of wall time, if that is more than all other threads' work",
+	  .why = "Each parallel region costs microseconds: threads are woken, and wait for each "
+	         "other at its end. Of a loop that takes no longer one thread has more.",
+	  .advice = "Put several loops into one parallel region (#pragma omp parallel around the "
+	            "outer loop, #pragma omp for within), or divide the outer loop; leave short "
+	            "ones to one thread: if(n > 10000).",
+	  .source = "our choice",
+	  .measure = measure_short,
 	  .doing = ACTIVITY(LOOP),
 	  .metrics = 1u << METRIC_ON_CPU | 1u << METRIC_OFF_LOCK },
 	{ .id = "CPU-CHUNK",

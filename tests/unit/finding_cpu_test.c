@@ -1257,6 +1257,39 @@ Test(finding_cpu, a_loop_is_uneven_by_what_its_own_thread_computes)
 	cr_expect(finding_of(findings, "CPU-LOOPS") != NULL);
 }
 
+// The main thread works for 100 ms in loops of which it also spends 600 ms in OpenMP's runtime, the
+// other one works for WORK_MS and lacks a CPU for QUEUE_MS.
+static struct findings *look_at_loops(uint64_t work_ms, uint64_t queue_ms)
+{
+	end();
+	begin();
+	add_thread(&f, 2, 1, 102, "app");
+	add(&f, 1, METRIC_ON_CPU, 100, "main a.c:3 > loop a.c:40");
+	add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > loop a.c:39 > GOMP_parallel@libgomp");
+	add(&f, 2, METRIC_ON_CPU, work_ms, "loop a.c:40");
+	add(&f, 2, METRIC_ON_CPU, 600 - work_ms, "gomp_thread_start@libgomp");
+	if (queue_ms)
+		add(&f, 2, METRIC_OFF_RUNNABLE, queue_ms, "gomp_thread_start@libgomp");
+	finish(700, 2);
+	return look(NULL);
+}
+
+Test(finding_cpu, loops_are_too_short_that_take_longer_to_begin_and_end_than_to_work)
+{
+	cleanup(findings) struct findings *findings = look_at_loops(100, 0);
+	const struct finding *finding = finding_of(findings, "CPU-SHORT");
+
+	cr_assert(finding != NULL);
+	cr_expect_str_eq(finding->function, "loop");
+	cr_expect_eq(finding->saving_ns, 600 * MS);
+	const struct finding *general = finding_of(findings, "CPU-LOOPS");
+	cr_expect(!general || general->covered == finding->rule);
+	cleanup(findings) struct findings *late = look_at_loops(600, 0);
+	cr_expect_null(finding_of(late, "CPU-SHORT"), "the other one is late");
+	cleanup(findings) struct findings *starved = look_at_loops(100, 550);
+	cr_expect_null(finding_of(starved, "CPU-SHORT"), "for want of a CPU");
+}
+
 Test(finding_cpu, parallel_loops_of_libraries_are_theirs)
 {
 	add(&f, 1, METRIC_ON_CPU, 400, "main a.c:3 > work a.c:40");
