@@ -474,10 +474,11 @@ static enum measured measure_syncs(const struct evidence *e, const struct rule *
 	                   finding->value, most->name, place);
 }
 
-// Nothing is made for a shape in these: they compute whatever size they are given.
+// Nothing is made for a shape in these: they compute whatever size they are given, or are what a
+// program or a library says of itself (OpenMP's libomp: omp_metadata_imbalance).
 static bool has_no_plans(const struct op_row *row)
 {
-	static const enum op_provider plain[] = { OP_BLAS, OP_LAPACK, OP_MPI };
+	static const enum op_provider plain[] = { OP_BLAS, OP_LAPACK, OP_MPI, OP_NVTX, OP_ITT };
 
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
 		if (strcmp(row->provider, op_provider_name(plain[i])) == 0)

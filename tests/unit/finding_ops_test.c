@@ -563,12 +563,21 @@ static void call_with_shapes(enum op_provider provider, const char *name, unsign
 	finish(1000, 2);
 }
 
-// BLAS makes nothing for a shape.
+// BLAS makes nothing for a shape; what ITT is given is any numbers.
 Test(finding_ops, shapes_for_which_nothing_is_made)
 {
-	call_with_shapes(OP_BLAS, "cblas_sgemm", 20);
-	cleanup(findings) struct findings *findings = look(NULL);
-	cr_expect_null(finding_of(findings, "OP-SHAPES"));
+	static const struct {
+		enum op_provider provider;
+		const char *name;
+	} ops[] = { { OP_BLAS, "cblas_sgemm" }, { OP_ITT, "omp_metadata_imbalance" } };
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		end();
+		begin();
+		call_with_shapes(ops[i].provider, ops[i].name, 20);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_null(finding_of(findings, "OP-SHAPES"), "%s", ops[i].name);
+	}
 }
 
 Test(finding_ops, an_op_with_many_shapes)
