@@ -41,8 +41,11 @@ static const struct names table[] = {
 	                     "kmp_*barrier*|kmpc_barrier|pthread_barrier_wait|omp_*barrier*|"
 	                     "gomp_team_end|gomp_thread_start" },
 	{ ACTIVITY(CHUNK), "GOMP_loop_*_next|gomp_iter_*_next*|kmpc_dispatch_next*" },
-	{ ACTIVITY(SPIN), "pthread_spin_lock|gomp_*spin*|do_spin|kmp_wait_*|kmp_yield|"
-	                  "sched_yield|queued_spin_lock_slowpath" },
+	{ ACTIVITY(SPIN),
+	  "pthread_spin_lock|gomp_*spin*|do_spin|kmp_wait_*|kmp_yield|"
+	  "sched_yield|queued_spin_lock_slowpath|"
+	  // Go's scheduler, while it looks for work; time.Sleep() does not come here.
+	  "runtime.usleep*" },
 	{ ACTIVITY(SYNC), "fsync|fdatasync|sync_file_range|syncfs|sync|msync|"
 	                  "{built-in method posix.fsync}|{built-in method posix.fdatasync}" },
 	{ ACTIVITY(READ),

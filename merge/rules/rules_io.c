@@ -607,7 +607,7 @@ const struct rule rules_io[] = {
 	            "timeout, inotify(7); in a shell, wait.",
 	  .source = "our choice",
 	  .measure = measure_sleep,
-	  .not_doing = ACTIVITY(POLL),
+	  .not_doing = ACTIVITY(POLL) | ACTIVITY(SPIN),
 	  .metrics = SLEEP },
 	{ .id = "IO-NET",
 	  .subject = RULES_IO,

@@ -208,6 +208,17 @@ Test(finding_io, what_is_waited_for_tells_idleness_from_slowness)
 	}
 }
 
+// Go's scheduler sleeps for some microseconds at a time while it looks for work.
+Test(finding_io, the_runtime_of_go_sleeps_by_nobodys_choice)
+{
+	add(&f, 1, METRIC_ON_CPU, 200, "main.main a.go:3");
+	add(&f, 1, METRIC_OFF_SLEEP, 800,
+	    "runtime.findRunnable > runtime.runqgrab > runtime.usleep");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect_null(finding_of(findings, "IO-SLEEP"));
+}
+
 Test(finding_io, who_waits_for_processes_of_the_same_run_is_not_idle)
 {
 	for (uint64_t work_ms = 300; work_ms <= 500; work_ms += 200) {
