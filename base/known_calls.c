@@ -115,6 +115,33 @@ static const struct calls calls[] = {
 	  "{method 'format' of 'str' objects}|{built-in method builtins.ascii}",
 	  "Where the text may be dropped, as a debug message is, let the logger make it "
 	  "(log.debug(\"%s\", value)), or check the level first; else format less of large objects." },
+	{ "", "DictReader.__next__",
+	  "csv.DictReader makes a dict of each row: use csv.reader(), and the columns by number "
+	  "(row[2]), or pandas.read_csv()." },
+	{ "", "Template.substitute|Template.safe_substitute",
+	  "string.Template matches its text by a regular expression, and calls a function for each "
+	  "field: use f-strings, str.format() or %." },
+	{ "", "_BaseNetwork.__contains__",
+	  "Compare whole numbers: keep int(network.network_address) and int(network.netmask) of "
+	  "each network; of many networks, keep a set for each length of prefix." },
+	{ "safe_load|safe_load_all|full_load", "",
+	  "PyYAML's loaders are written in Python: yaml.load(text, Loader=yaml.CSafeLoader) takes a "
+	  "tenth of the time; JSON less again." },
+	{ "", "ABCMeta.__instancecheck__|{built-in method _abc._abc_instancecheck}",
+	  "isinstance() of an abstract class (collections.abc, typing) asks that class's own code: "
+	  "look for concrete types first (dict, list, tuple), or keep what to do by type(x) in a "
+	  "dict." },
+	{ "",
+	  "{built-in method _hashlib.pbkdf2_hmac}|_hashlib.pbkdf2_hmac|"
+	  "{built-in method _hashlib.scrypt}|_hashlib.scrypt|{built-in method _bcrypt",
+	  "It is made to be slow, so that passwords cannot be tried out: check a password once for "
+	  "each session, and keep a token for what follows." },
+	{ "",
+	  "runtime.chanrecv1|runtime.chanrecv2|runtime.chansend1|runtime.chanrecv|"
+	  "runtime.chansend|runtime.selectgo",
+	  "Each value that goes through a channel takes a lock, and without a buffer mostly a switch "
+	  "of goroutines: send slices of many values, and give the channel a buffer "
+	  "(make(chan T, 100))." },
 	{ "list_contains|PySequence_Contains|list_index|list_remove|list_count",
 	  "{method 'index' of 'list'|{method 'remove' of 'list'|{method 'count' of 'list'|"
 	  "{method 'index' of 'tuple'|{built-in method _operator.contains",
