@@ -115,6 +115,10 @@ static const struct calls calls[] = {
 	  "{method 'format' of 'str' objects}|{built-in method builtins.ascii}",
 	  "Where the text may be dropped, as a debug message is, let the logger make it "
 	  "(log.debug(\"%s\", value)), or check the level first; else format less of large objects." },
+	{ "", "std::collections::hash::map::HashMap|std::collections::hash::set::HashSet",
+	  "Rust's HashMap hashes by SipHash, which withstands hostile keys: for keys of your own use "
+	  "the crate rustc-hash (FxHashMap) or ahash; index a Vec where keys are small numbers; "
+	  "reserve() what it will hold." },
 	{ "", "DictReader.__next__",
 	  "csv.DictReader makes a dict of each row: use csv.reader(), and the columns by number "
 	  "(row[2]), or pandas.read_csv()." },

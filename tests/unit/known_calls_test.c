@@ -48,6 +48,7 @@ Test(known_calls, advice_is_about_what_is_called)
 		{ "{built-in method builtins.formatted}", NULL },
 		{ "{method 'insert' of 'list' objects}", "collections.deque" },
 		{ "DictReader.__next__", "csv.reader()" },
+		{ "std::collections::hash::map::HashMap<u64, u32>::entry", "rustc-hash" },
 		{ "Template.substitute", "f-strings" },
 		{ "_BaseNetwork.__contains__", "network.netmask" },
 		{ "safe_load", "CSafeLoader" },
