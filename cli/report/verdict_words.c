@@ -124,7 +124,7 @@ void verdict_name_row(const struct row *row, char *buffer, size_t size)
 
 bool verdict_is_mark(const struct row *row)
 {
-	return !row->module && !row->file && row->name[0] == '[';
+	return !row->module && !row->file && !row->kernel && row->name[0] == '[';
 }
 
 // The first row that is code; NULL if there is none.

@@ -386,6 +386,20 @@ Test(text_verdict, a_library_has_the_page_faults_of_what_it_does)
 	                        "waiting on page faults.");
 }
 
+// An agent does not see which of its functions the kernel is in, but for what it was entered.
+Test(text_verdict, kernel_time_without_functions_is_no_unknown_code)
+{
+	struct call_node nodes[3];
+	struct profile *profile = with_nameless(nodes, "[kernel]", NULL, "read");
+	struct row row = profile->functions[0];
+
+	row.kernel = nodes[2].kernel = true;
+	nodes[1].module = "/usr/lib/libc.so.6";
+	profile->functions = &row;
+	expect_no_words(profile, "could not be identified");
+	expect_verdict(profile, "90.0 % of the CPU time is spent in [kernel]");
+}
+
 Test(text_verdict, a_finding_that_explains_more_than_any_library_comes_first)
 {
 	struct finding finding = kernel_time(460);
