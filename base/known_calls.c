@@ -115,6 +115,9 @@ static const struct calls calls[] = {
 	  "{method 'format' of 'str' objects}|{built-in method builtins.ascii}",
 	  "Where the text may be dropped, as a debug message is, let the logger make it "
 	  "(log.debug(\"%s\", value)), or check the level first; else format less of large objects." },
+	{ "getc|fgetc|getchar|IO_getc|putc|fputc|putchar|IO_putc", "",
+	  "Each call takes the stream's lock for one character: read whole lines or blocks "
+	  "(getline(), fread()) and walk them, or use getc_unlocked() and putc_unlocked()." },
 	{ "", "std::collections::hash::map::HashMap|std::collections::hash::set::HashSet",
 	  "Rust's HashMap hashes by SipHash, which withstands hostile keys: for keys of your own use "
 	  "the crate rustc-hash (FxHashMap) or ahash; index a Vec where keys are small numbers; "

@@ -12,6 +12,19 @@
 #define MANAGED_SHARE 0.3              /* of the CPU time; the kernel may have more */
 #define FAULT_NS      UINT64_C(300000) /* to clear a huge page of 2 MB takes about as long */
 
+// Whether most of the time is an interpreter's: what it allocates is up to its own authors.
+static bool runs_script(const struct evidence *e)
+{
+	const struct module_row *most = NULL;
+
+	for (size_t i = 0; i < e->modules->count; i++) {
+		const struct module_row *row = &e->modules->rows[i];
+		if (!origin_is_libc(row->path) && (!most || row->part_ns > most->part_ns))
+			most = row;
+	}
+	return most && origin_is_interpreter(most->path);
+}
+
 // It begins where memory is taken, even if giving it back takes longer.
 static enum measured measure_churn(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -23,7 +36,9 @@ static enum measured measure_churn(const struct evidence *e, const struct rule *
 	measure_doing(e, &taking, &begin);
 	if (begin.row_count)
 		finding_add(finding, &begin.rows[0]);
-	return measure_doing(e, rule, finding);
+	enum measured measured = measure_doing(e, rule, finding);
+	return measured == MEASURED && !finding->function && runs_script(e) ? MEASURED_NOTHING
+	                                                                    : measured;
 }
 
 // Of all threads.
@@ -70,6 +85,10 @@ static const struct rule_callee ways_to_allocate[] = {
 	  "Go's allocator and collector take that time: make slices and maps with their "
 	  "final size, reuse buffers (sync.Pool), and pass values where no pointer is "
 	  "needed. GOGC=400 collects less often, for more memory." },
+	{ "mmap",
+	  "Each mmap() and munmap() changes the address space, and its pages fault anew: keep "
+	  "a mapping for as long as it is used; read small files, or parts of large ones, "
+	  "by pread(2) into a buffer." },
 	{ NULL, NULL },
 };
 

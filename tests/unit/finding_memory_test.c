@@ -83,6 +83,22 @@ Test(finding_memory, page_faults_are_no_system_calls)
 	}
 }
 
+// What an interpreter allocates for a script is up to its own authors.
+Test(finding_memory, allocations_of_an_interpreter_are_nothing_to_change)
+{
+	for (int own = 0; own < 2; own++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 600, "main@bash > execute_command@bash");
+		add(&f, 1, METRIC_ON_CPU, 400,
+		    own ? "main a.c:3 > make a.c:20 > malloc@libc"
+		        : "main@bash > expand_word@bash > malloc@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "MEM-CHURN") != NULL, own == 1);
+	}
+}
+
 // What a copy constructor allocates is asked for by who copies, not at the line of the class.
 Test(finding_memory, a_copy_of_an_object_is_charged_to_who_copies)
 {

@@ -133,6 +133,7 @@ Test(finding, advice_by_what_go_and_rust_call)
 		  "final size" },
 		{ "main.build a.go:3 > runtime.newobject@libc > runtime.mallocgc@libc", "MEM-CHURN",
 		  "sync.Pool" },
+		{ "main a.c:3 > sum a.c:5 > mmap64@libc", "MEM-CHURN", "pread(2)" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

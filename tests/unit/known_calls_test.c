@@ -47,6 +47,8 @@ Test(known_calls, advice_is_about_what_is_called)
 		{ "{built-in method builtins.format}", "log.debug" },
 		{ "{built-in method builtins.formatted}", NULL },
 		{ "{method 'insert' of 'list' objects}", "collections.deque" },
+		{ "fgetc", "getline()" },
+		{ "_IO_putc", "putc_unlocked()" },
 		{ "DictReader.__next__", "csv.reader()" },
 		{ "std::collections::hash::map::HashMap<u64, u32>::entry", "rustc-hash" },
 		{ "Template.substitute", "f-strings" },
