@@ -65,6 +65,13 @@ bool verdict_advise_interpreter(const char *module, bool caller, struct verdict 
 
 	if (work) // a tool of pipelines, whose scripts are a line
 		return verdict_advise(v, "%s", work->advice);
+	if (origin_is_shell(module))
+		return verdict_advise(
+			v,
+			"%.60s itself works, command by command: let one program go through all "
+			"items (awk, sed, sort), or write that loop in Python or Perl. To find the "
+			"line: %s.",
+			name, profiler ? profiler : "");
 	return verdict_advise(
 		v,
 		"%.60s interprets a script, whose functions are not recorded; symbols of %.60s "

@@ -99,7 +99,7 @@ class Titles(Case):
         done = self.profile_run(["make", "-s"])
         self.assertRegex(" ".join(done.report.split()),
                          r"[5-9]\d(\.\d)? % of [^.]* is in one of 4 processes: whole \(\d+\)\. (A change there "
-                         r"saves at most \d+ % of wall time\. )?\w+ interprets a script")
+                         r"saves at most \d+ % of wall time\. )?\w+ itself works, command by command")
 
     def test_a_program_without_symbols_that_is_waited_for_has_the_name_it_was_started_by(self):
         need("objcopy")

@@ -148,6 +148,15 @@ Test(text_verdict, symbols_of_an_interpreter_are_not_asked_for)
 			"(perl -d:NYTProf SCRIPT).");
 	}
 	struct profile *profile = fake_profile();
+	row.name = "[dash]";
+	row.module = "/usr/bin/dash";
+	profile->functions = &row;
+	profile->function_count = 1;
+	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
+	expect_verdict(profile,
+	               "dash itself works, command by command: let one program go through "
+	               "all items (awk, sed, sort), or write that loop in Python or Perl.");
+	profile = fake_profile();
 	row.name = "[libfoo.so]";
 	row.module = "/usr/lib/libfoo.so";
 	profile->functions = &row;
