@@ -2,6 +2,7 @@
 #include "symbolize/elf_module.h"
 
 #include "base/error.h"
+#include "base/go_module.h"
 #include "base/go_table.h"
 #include "base/hash.h"
 #include "base/origin.h"
@@ -31,11 +32,10 @@ struct elf_module {
 	char debug_path[PATH_MAX];
 	char alt_why[256]; // why ALT is missing, if it should be there
 	bool is_opened;    // all of it: MINIMAL and what comes of DWARF, too
-	bool has_go_table;
-	bool go_funcs_known;   /* was looked for */
-	struct bytes go_funcs; /* see go_table_find() */
-	bool is_fetched;       // DEBUG is a server's
-	bool has_lines;        // some address that was asked for had one
+	struct go_module go;
+	bool go_is_whole; // all of it was looked for
+	bool is_fetched;  // DEBUG is a server's
+	bool has_lines;   // some address that was asked for had one
 	struct debug_status status;
 };
 
@@ -214,116 +214,35 @@ static bool set_remedy(struct elf_module *m)
 	return searched;
 }
 
-// Of a program of Go. Empty if there is none.
-static struct bytes go_table_of(const struct elf_module *m)
+// What go_module.h asks of the file.
+static size_t go_sections(const struct elf_module *m, struct go_section sections[GO_SECTIONS_MAX])
 {
-	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
-	struct bytes table = { 0 };
+	size_t count = 0;
 
-	for (int i = 0; m->elf && i < 2 && !table.size; i++)
-		if (elf_file_find(m->elf, names[i]))
-			table = elf_file_named_contents(m->elf, names[i]);
-	return table;
-}
-
-// Where the code of Go begins: with the section, unless a linker of C has put its own code there.
-static uint64_t go_text(const struct elf_module *m)
-{
-	const struct elf_section *text = elf_file_find(m->elf, ".text");
-
-	return text && !elf_file_find(m->elf, ".init") ? text->address : 0;
-}
-
-// The section that holds ADDRESS, from there on.
-static struct bytes memory_at(const struct elf_module *m, uint64_t address)
-{
-	for (size_t i = 0; i < elf_file_section_count(m->elf); i++) {
+	for (size_t i = 0; i < elf_file_section_count(m->elf) && count < GO_SECTIONS_MAX; i++) {
 		const struct elf_section *s = elf_file_section(m->elf, i);
-		if (s->flags & SHF_ALLOC && s->type == SHT_PROGBITS && address >= s->address &&
-		    address - s->address < s->size)
-			return bytes_slice(elf_file_contents(m->elf, s), address - s->address,
-			                   s->size);
+		if (s->flags & SHF_ALLOC && (s->type == SHT_PROGBITS || s->type == SHT_RELA))
+			sections[count++] = (struct go_section){ s->name, s->address,
+				                                 elf_file_contents(m->elf, s),
+				                                 s->flags & SHF_WRITE };
 	}
-	return (struct bytes){ 0 };
+	return count;
 }
 
-static bool take_go_funcs(struct elf_module *m, uint64_t address)
+static void find_go_table(struct elf_module *m)
 {
-	struct bytes funcs = memory_at(m, address);
+	struct go_section sections[GO_SECTIONS_MAX];
 
-	if (!funcs.size || !go_table_has(go_table_of(m), go_text(m), funcs))
-		return false;
-	m->go_funcs = funcs;
-	return true;
+	if (m->elf && elf_file_is_64(m->elf))
+		go_module_find_table(sections, go_sections(m, sections), &m->go);
 }
 
-// Go's runtime has the addresses of all its tables in runtime.moduledata, which begins with that of
-// .gopclntab. Where the other one stands in there depends on the version.
-#define MODULE_FUNCS_FROM 256
-#define MODULE_FUNCS_TO   512
-
-static bool look_at_go_module(struct elf_module *m, struct bytes module)
+static void find_go_rest(struct elf_module *m)
 {
-	struct cursor c = cursor_at(module, MODULE_FUNCS_FROM);
+	struct go_section sections[GO_SECTIONS_MAX];
 
-	for (uint64_t at = MODULE_FUNCS_FROM; at < MODULE_FUNCS_TO && !c.bad; at += 8)
-		if (take_go_funcs(m, cursor_u64(&c)))
-			return true;
-	return false;
-}
-
-static bool find_go_module(struct elf_module *m, uint64_t table)
-{
-	for (size_t i = 0; i < elf_file_section_count(m->elf); i++) {
-		const struct elf_section *s = elf_file_section(m->elf, i);
-		if (!(s->flags & SHF_ALLOC) || !(s->flags & SHF_WRITE) || s->type != SHT_PROGBITS)
-			continue;
-		struct bytes bytes = elf_file_contents(m->elf, s);
-		for (uint64_t at = 0; at + 8 <= bytes.size; at += 8) {
-			struct cursor c = cursor_at(bytes, at);
-			if (cursor_u64(&c) == table &&
-			    look_at_go_module(m, bytes_slice(bytes, at, bytes.size)))
-				return true;
-		}
-	}
-	return false;
-}
-
-// In a position-independent program the dynamic linker puts the addresses there.
-static bool find_relocated_go_module(struct elf_module *m, uint64_t table)
-{
-	struct bytes relocations = elf_file_named_contents(m->elf, ".rela.dyn");
-	if (!relocations.size)
-		relocations = elf_file_named_contents(m->elf, ".rela");
-	uint64_t module = 0;
-
-	for (int pass = 0; pass < 2; pass++) {
-		struct cursor c = cursor_at(relocations, 0);
-		while (!c.bad && cursor_left(&c) >= sizeof(Elf64_Rela)) {
-			uint64_t offset = cursor_u64(&c);
-			bool relative = ELF64_R_TYPE(cursor_u64(&c)) == R_X86_64_RELATIVE;
-			uint64_t address = cursor_u64(&c);
-			if (relative && !pass && address == table)
-				module = offset;
-			if (relative && pass && offset >= module + MODULE_FUNCS_FROM &&
-			    offset < module + MODULE_FUNCS_TO && take_go_funcs(m, address))
-				return true;
-		}
-		if (!module)
-			return false;
-	}
-	return false;
-}
-
-static void find_go_funcs(struct elf_module *m)
-{
-	const struct elf_section *table = elf_file_find(m->elf, ".gopclntab");
-
-	m->go_funcs_known = true;
-	if (!table)
-		table = elf_file_find(m->elf, ".data.rel.ro.gopclntab");
-	if (table && elf_file_is_64(m->elf) && !find_go_module(m, table->address))
-		find_relocated_go_module(m, table->address);
+	m->go_is_whole = true;
+	go_module_find_rest(sections, go_sections(m, sections), &m->go);
 }
 
 static void set_status(struct elf_module *m)
@@ -334,7 +253,7 @@ static void set_status(struct elf_module *m)
 	if (m->is_opened ? m->resolver && dwarf_file_unit_count(m->dwarf) : dwarf_of(m) != NULL) {
 		status->level = DEBUG_LINES;
 		source = m->debug && m->debug_path[0] ? m->debug_path : m->path;
-	} else if (m->has_go_table) {
+	} else if (m->go.table.size) {
 		status->level = DEBUG_LINES;
 	} else if (has_symbols(m->elf, ".symtab") || m->minimal) {
 		status->level = DEBUG_SYMBOLS;
@@ -388,7 +307,8 @@ struct elf_module *elf_module_new(const struct module *module,
 	if (module->kind == MODULE_ELF) {
 		open_debug(m, module);
 		find_alt(m);
-		m->has_go_table = !dwarf_of(m) && go_table_is_known(go_table_of(m));
+		if (!dwarf_of(m))
+			find_go_table(m);
 	}
 	set_status(m);
 	return steal(m);
@@ -681,12 +601,12 @@ static int add_go(struct elf_module *m, const uint64_t *addresses, size_t count,
 {
 	struct go_place places[GO_INLINED_MAX];
 
-	if (!m->go_funcs_known)
-		find_go_funcs(m);
+	if (!m->go_is_whole)
+		find_go_rest(m);
 	for (size_t i = 0; i < count; i++) {
 		size_t calls = frames->counts[i] ? 0
-		                                 : go_table_find(go_table_of(m), go_text(m),
-		                                                 m->go_funcs, addresses[i], places);
+		                                 : go_table_find(m->go.table, m->go.text,
+		                                                 m->go.funcs, addresses[i], places);
 		for (size_t k = 0; k < calls; k++)
 			if (!add_go_frame(m, &places[k], i, frames))
 				return -1;
@@ -701,7 +621,7 @@ int elf_module_resolve(struct elf_module *m, const uint64_t *addresses, size_t c
 		return -1;
 	if (m->resolver && dwarf_resolver_run(m->resolver, addresses, count, frames, err) < 0)
 		return -1;
-	if ((m->has_go_table && add_go(m, addresses, count, frames) < 0) ||
+	if ((m->go.table.size && add_go(m, addresses, count, frames) < 0) ||
 	    add_symbols(m, addresses, count, frames) < 0 || add_aliases(m, frames) < 0)
 		return error_set(err, ENOMEM, "could not look up names in \"%s\"", m->path);
 	note_lines(m, frames);

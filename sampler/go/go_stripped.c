@@ -2,6 +2,7 @@
 #include "sampler/go/go_stripped.h"
 
 #include "base/bytes.h"
+#include "base/go_module.h"
 #include "base/go_table.h"
 #include "base/x86.h"
 #include "sampler/elf/elf_section.h"
@@ -66,30 +67,39 @@ static const struct go_version *version_of(Elf *elf)
 	return NULL;
 }
 
-// As symbolize/elf_module.c has it: not where a linker of C has put its own code before Go's.
-static uint64_t go_text(Elf *elf)
+static void find_go(Elf *elf, struct go_module *go)
 {
-	uint64_t address = 0;
+	struct go_section sections[GO_SECTIONS_MAX];
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names, count = 0;
 
-	if (elf_section_find(elf, ".init"))
-		return 0;
-	elf_section_data(elf_section_find(elf, ".text"), &address);
-	return address;
+	*go = (struct go_module){ 0 };
+	if (elf_getshdrstrndx(elf, &names) < 0)
+		return;
+	while ((section = elf_nextscn(elf, section)) && count < GO_SECTIONS_MAX) {
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
+		    (header.sh_type != SHT_PROGBITS && header.sh_type != SHT_RELA))
+			continue;
+		const char *name = elf_strptr(elf, names, header.sh_name);
+		const Elf_Data *data = name ? elf_rawdata(section, NULL) : NULL;
+		if (data && data->d_buf)
+			sections[count++] = (struct go_section){ name,
+				                                 header.sh_addr,
+				                                 { data->d_buf, data->d_size },
+				                                 header.sh_flags & SHF_WRITE };
+	}
+	go_module_find_table(sections, count, go);
+	go_module_find_rest(sections, count, go);
 }
 
 // The code of the runtime's function NAME, which begins at *START.
-static struct bytes code_of(Elf *elf, const char *name, uint64_t *start)
+static struct bytes code_of(Elf *elf, const struct go_module *go, const char *name, uint64_t *start)
 {
-	static const char *const tables[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
-	const Elf_Data *table = NULL;
 	uint64_t address, end;
-
-	for (int i = 0; i < 2 && !table; i++)
-		table = elf_section_data(elf_section_find(elf, tables[i]), NULL);
 	const Elf_Data *text = elf_section_data(elf_section_find(elf, ".text"), &address);
-	if (!table || !text ||
-	    !go_table_function((struct bytes){ table->d_buf, table->d_size }, go_text(elf), name,
-	                       start, &end) ||
+
+	if (!text || !go_table_function(go->table, go->text, name, start, &end) ||
 	    *start < address || end - *start > CODE_BYTES)
 		return (struct bytes){ 0 };
 	return bytes_slice((struct bytes){ text->d_buf, text->d_size }, *start - address,
@@ -126,11 +136,14 @@ static size_t find_memory(struct bytes code, uint64_t start, uint8_t opcode, uin
 static bool find_list(Elf *elf, struct go_layout *out)
 {
 	uint64_t start, loads[2], compared;
-	struct bytes code = code_of(elf, "runtime.forEachGRace", &start);
+	struct go_module go;
+
+	find_go(elf, &go);
+	struct bytes code = code_of(elf, &go, "runtime.forEachGRace", &start);
 
 	if (find_memory(code, start, 0x8b, loads, 2) != 2)
 		return false;
-	code = code_of(elf, "runtime.allgadd", &start);
+	code = code_of(elf, &go, "runtime.allgadd", &start);
 	if (find_memory(code, start, 0x39, &compared, 1) != 1 || compared != loads[1] ||
 	    loads[0] == loads[1])
 		return false;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module array code error flops foreign_file function_name go_function go_table hash kallsyms known_calls mapped message module
+foreach(module array code error flops foreign_file function_name go_function go_module go_table hash kallsyms known_calls mapped message module
         namespaces new_file op origin provider
         nearest python_lines python_scope ring schedule secret strings)
   unit(${module} LIBS base)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Goroutines of Go programs: what they wait for, and where."""
+import itertools
 import json
 import os
 import re
@@ -362,8 +363,9 @@ class Goroutines(Case):
 
     def test_stripped_programs_have_the_same(self):
         program = re.sub(r"\n(?=func (receiver|holder|locker|sleeper)\()", "//go:noinline\n", PROGRAM)
-        for mode in "exe", "pie":
-            self.build(program, "-ldflags=-s -w", f"-buildmode={mode}")
+        linkers = ["", " -linkmode=external"] if shutil.which("gcc") else [""]
+        for mode, linker in itertools.product(("exe", "pie"), linkers):
+            self.build(program, f"-ldflags=-s -w{linker}", f"-buildmode={mode}")
             self.check_waits(self.profile_run(["./app"]).profile, "sleep", "main")
 
     def test_stripped_programs_of_other_versions_are_named_in_the_limits(self):

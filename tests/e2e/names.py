@@ -66,6 +66,12 @@ func main() {
 }
 """
 
+# With C, which a linker of C has to put together.
+CGO = GO.replace('import "time"', '''/*
+static long burn(long n) { long s = 0; for (long i = 0; i < n; i++) s += i % 7 * n; return s; }
+*/
+import "C"
+import "time"''').replace("sum += c.Total()", "sum += c.Total() + int(C.burn(1000))")
 
 # What the maps of these programs have; those of other tests do not.
 MARKS = (b"Cart::total", b"shop.Cart")
@@ -180,12 +186,14 @@ class Names(Case):
             self.assertNotIn("profile with --names", text)
 
     def test_a_stripped_program_of_go_has_names_and_lines(self):
-        need("go")
-        self.write("cart.go", GO)
+        need("go", "gcc")
         cache = self.environment(GOCACHE=self.path("cache"), GOFLAGS="", GO111MODULE="off")
-        total, inlined = (number for number, line in enumerate(GO.splitlines(), 1) if "func (c *Cart)" in line)
-        for mode in ("exe", "pie"):
-            subprocess.run(["go", "build", "-buildmode", mode, "-ldflags", "-s -w", "-o", "cart", "cart.go"],
+        for mode, source in (("exe", GO), ("pie", GO), ("exe", CGO), ("pie", CGO)):
+            self.write("cart.go", source)
+            total, inlined = (number for number, line in enumerate(source.splitlines(), 1)
+                              if "func (c *Cart)" in line)
+            flags = "-s -w" if source is GO else "-s -w -linkmode=external"
+            subprocess.run(["go", "build", "-buildmode", mode, "-ldflags", flags, "-o", "cart", "cart.go"],
                            cwd=self.work, env=cache, check=True)
             done = self.profile_run(["./cart"])
             self.assertNotIn("no names for", done.report)
