@@ -81,9 +81,11 @@ static const char *const calls_for_work[] = {
 #define CALLS        (sizeof(calls_for_work) / sizeof(calls_for_work[0]))
 #define CALLS_THREAD 9 // of them, that tell of threads alone
 
-// Where a thread of Go's runtime waits for a goroutine that can run, or watches the others. Which
-// thread that is, the first one as well as another, is chance.
-static const char *const go_schedulers[] = { "runtime.schedule", "runtime.sysmon" };
+// Where a thread of Go's runtime waits for a goroutine that can run, watches the others, or waits
+// to start threads for those that C code calls from. Which thread that is, the first one as well as
+// another, is chance.
+static const char *const go_schedulers[] = { "runtime.schedule", "runtime.sysmon",
+	                                     "runtime.templateThread" };
 
 #define GO_SCHEDULERS (sizeof(go_schedulers) / sizeof(go_schedulers[0]))
 
