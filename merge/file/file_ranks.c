@@ -200,6 +200,27 @@ static int take_meeting(struct file_reader *r, struct columns *c, uint32_t row)
 	return meetings_add(&ranks->meetings, &meeting) ? 0 : file_reader_no_memory(r);
 }
 
+static int take_rank_number(struct file_reader *r)
+{
+	bool ok = r->profile->ranks.count < r->ranks;
+	const struct rank_info info = { .number = file_reader_id(r, 0, UINT32_MAX, &ok),
+		                        .numbered = file_reader_id(r, 1, 1, &ok) };
+
+	if (!ok)
+		return file_reader_damaged(r, "a rank cannot be");
+	return ranks_add(&r->profile->ranks, &info) ? 0 : file_reader_no_memory(r);
+}
+
+int read_rank_numbers(struct file_reader *r)
+{
+	if (!r->ranks)
+		return 0;
+	if (file_reader_rows(r, "rank", RANK_WIDTH, take_rank_number) < 0)
+		return -1;
+	return r->profile->ranks.count == r->ranks ? 0
+	                                           : file_reader_damaged(r, "a rank is missing");
+}
+
 int read_ranks(struct file_reader *r)
 {
 	const struct ranks *ranks = &r->profile->ranks;

@@ -394,8 +394,7 @@ static int read_run(struct file_reader *r)
 	if (r->slices > PROFILE_TIMELINE_MAX || r->ranks > RANKS_MAX)
 		return file_reader_damaged(r, "what it counts cannot be");
 	r->profile->slices.kept = r->slices;
-	r->profile->ranks.count = (uint32_t)r->ranks;
-	return 0;
+	return read_rank_numbers(r);
 }
 
 // Its directory and its host are texts of the file: who cannot write as us cannot make it ours.

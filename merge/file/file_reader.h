@@ -158,6 +158,7 @@ int read_sources(struct file_reader *r);
 /* Ranks: merge/file/file_ranks.c. */
 bool take_rank_fact(struct file_reader *r, const char *key, int64_t value);
 int read_ranks(struct file_reader *r);
+int read_rank_numbers(struct file_reader *r); /* of the ranks, these alone */
 
 /* What timelines are drawn of: merge/file/file_slices.c. */
 bool take_slice_fact(struct file_reader *r, const char *key, int64_t value);

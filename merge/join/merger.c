@@ -18,11 +18,36 @@
 #define CELLS        (1u << 21)
 #define SAME_BOOT_NS (10 * (int64_t)NS_PER_SEC) // what setting the clock may do to one host's
 
+// Of several jobs, or of one that has run several times, ranks have the same numbers.
+static void add_number(struct merge_plan *plan, bool numbered, uint32_t number)
+{
+	if (!numbered || number >= MERGER_RANKS)
+		return;
+	uint64_t *bits = &plan->numbers[number / 64], bit = UINT64_C(1) << number % 64;
+
+	plan->by_place |= (*bits & bit) != 0;
+	*bits |= bit;
+}
+
+static void add_numbers(struct merge_plan *plan, const struct profile *facts)
+{
+	const struct ranks *ranks = &facts->ranks;
+
+	if (!ranks->count)
+		add_number(plan, facts->run.has_rank, facts->run.rank);
+	for (uint32_t i = 0; i < ranks->count; i++) {
+		add_number(plan, ranks->ranks[i].numbered, ranks->ranks[i].number);
+		// Its processes are called by their places among the files that it was made of.
+		plan->by_place |= plan->count && !ranks->ranks[i].numbered;
+	}
+}
+
 void merge_plan_add(struct merge_plan *plan, const struct profile *facts)
 {
 	const struct run *run = profile_run(facts);
 	uint64_t start = run->start_realtime_ns, end = start + run->wall_ns;
 
+	add_numbers(plan, facts);
 	plan->slices += facts->slices.kept;
 	plan->ranks += facts->ranks.count ? facts->ranks.count : 1;
 	if (!plan->count++) {

@@ -4,9 +4,9 @@
  *
  * Each is added and may then be freed: what is kept grows with the distinct call paths, functions
  * and ops, and by a row for each profile, not with their number. Up to MERGER_APART profiles keep
- * their processes and threads apart, with their rank behind the name; of more, the first alone
- * does, and those of the others that are called alike share a row. A merged profile is as many as
- * it was made of.
+ * their processes and threads apart, with their rank behind the name, or with their place if the
+ * number of a rank is there twice; of more, the first alone does, and those of the others that are
+ * called alike share a row. A merged profile is as many as it was made of.
  *
  * Sums stay what they are, to the nanosecond. Times of a profile are moved by one number, so that
  * those of one host stand where they were, and those of several where their clocks say; runs that
@@ -26,6 +26,7 @@ struct error;
 struct profile;
 
 #define MERGER_APART 64
+#define MERGER_RANKS 65536 // those from there on are taken for different ones
 
 /* What must be known of all of them before the first is added. */
 struct merge_plan {
@@ -36,6 +37,9 @@ struct merge_plan {
 	uint32_t ranks;    /* as many as count, and more if some are merged already */
 	uint64_t slices;   /* of all */
 	uint32_t timeline; /* that are kept of them, as profile_set_timeline() */
+	bool by_place; /* they are called by their places among all, as several jobs have ranks of
+	                  the same number */
+	uint64_t numbers[MERGER_RANKS / 64]; /* bits: there is a rank of that number */
 };
 
 /* FACTS is one of them, or what profile_read_run() has read of it. */

@@ -85,6 +85,7 @@ static bool keep_ranks(struct merger *m)
 
 	for (uint32_t i = 0; i < from->count; i++) {
 		struct rank_info info = from->ranks[i];
+		info.numbered = info.numbered && !m->plan.by_place;
 		info.number = info.numbered ? info.number : to->count;
 		info.start_ns += start_ns;
 		if (!merger_text(m, info.host, &info.host) ||
@@ -108,9 +109,10 @@ static int add_rank(struct merger *m, struct error *err)
 	struct strings *strings = m->profile->strings;
 	cleanup(rows) struct rows *rows = query_run(m->part, &query, err);
 	cleanup(steps) struct steps *steps = query_steps(m->part, &(struct steps_query){ 0 }, err);
+	bool numbered = run->has_rank && !m->plan.by_place;
 	struct rank_info info = {
-		.number = run->has_rank ? run->rank : m->profile->ranks.count,
-		.numbered = run->has_rank,
+		.number = numbered ? run->rank : m->profile->ranks.count,
+		.numbered = numbered,
 		.host = strings_add(strings, run->host),
 		.command = strings_add(strings, run->command),
 		.exit_status = run->exit_status,

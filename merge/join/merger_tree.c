@@ -136,17 +136,19 @@ bool merger_add_locations(struct merger *m)
 	return true;
 }
 
-// "solver", or, where ranks are apart, "solver [rank 3]".
+// "solver", or, where ranks are apart, "solver [rank 3]", or "solver [profile 3]".
 static uint32_t name_of_process(struct merger *m, uint32_t command)
 {
 	const struct run *run = &m->part->run;
 	const char *name = strings_get(m->part->strings, command);
+	bool by_rank = run->has_rank && !m->plan.by_place;
 	char text[256];
 
-	if (!merger_is_apart(m) || m->part->ranks.count) // those of ranks have their names
+	// Those of ranks have their names.
+	if (!merger_is_apart(m) || (m->part->ranks.count && !m->plan.by_place))
 		return strings_add(m->profile->strings, name);
 	snprintf(text, sizeof(text), "%.200s [%s %u]", name ? name : "?",
-	         run->has_rank ? "rank" : "profile", run->has_rank ? run->rank : m->parts + 1);
+	         by_rank ? "rank" : "profile", by_rank ? run->rank : m->profile->ranks.count);
 	return strings_add(m->profile->strings, text);
 }
 

@@ -130,6 +130,45 @@ static struct profile *merge_ranks(uint32_t count, uint32_t slow)
 	return merged;
 }
 
+static struct profile *merge_numbers(uint32_t count, const uint32_t *numbers)
+{
+	struct merge_plan plan = { 0 };
+	struct fixture f;
+	struct error err;
+
+	for (uint32_t i = 0; i < count; i++) {
+		make_part(&f, numbers[i], 0, 0);
+		merge_plan_add(&plan, f.profile);
+		fixture_fini(&f);
+	}
+	cleanup(merger) struct merger *m = merger_new(&plan, &err);
+	cr_assert(ne(ptr, m, NULL));
+	for (uint32_t i = 0; i < count; i++) {
+		make_part(&f, numbers[i], 0, 0);
+		cr_assert(eq(int, merger_add(m, f.profile, &err), 0), "%s", err.text);
+		fixture_fini(&f);
+	}
+	struct profile *merged = merger_finish(m, &err);
+	cr_assert(ne(ptr, merged, NULL));
+	return merged;
+}
+
+static struct profile *merge_two(const struct profile *first, const struct profile *second)
+{
+	struct merge_plan plan = { 0 };
+	struct error err;
+
+	merge_plan_add(&plan, first);
+	merge_plan_add(&plan, second);
+	cleanup(merger) struct merger *m = merger_new(&plan, &err);
+	cr_assert(ne(ptr, m, NULL));
+	cr_assert(eq(int, merger_add(m, first, &err), 0), "%s", err.text);
+	cr_assert(eq(int, merger_add(m, second, &err), 0), "%s", err.text);
+	struct profile *merged = merger_finish(m, &err);
+	cr_assert(ne(ptr, merged, NULL));
+	return merged;
+}
+
 static const struct row *row_called(const struct rows *rows, const char *name)
 {
 	for (size_t i = 0; i < rows->count; i++)
@@ -233,6 +272,34 @@ Test(merger, ranks_are_told_apart_by_the_names_of_their_processes)
 	cleanup(rows) struct rows *rows = query_run(merged, &query, &err);
 
 	cr_expect(eq(u64, rows->all, 71 * MS));
+}
+
+// As the tasks of a job array have them, each a rank 0 of 1.
+Test(merger, ranks_of_the_same_number_are_told_apart_by_their_places)
+{
+	cleanup(profile) struct profile *pair = merge_numbers(2, (uint32_t[]){ 0, 0 });
+	struct totals totals;
+
+	query_totals(pair, &totals);
+	cr_expect(eq(u32, totals.processes, 2));
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct rank_info *info = &profile_ranks(pair)->ranks[i];
+		const struct query query = { .by = BY_PROCESS,
+			                     .process = i ? "app [profile 1]" : "app [profile 0]" };
+		cleanup(rows) struct rows *rows = query_run(pair, &query, NULL);
+		cr_expect(eq(u64, rows->all, 80 * MS));
+		cr_expect(eq(u32, info->number, i));
+		cr_expect(not(info->numbered));
+	}
+	// Of two jobs, each merged already.
+	cleanup(profile) struct profile *first = merge_ranks(2, 9), *second = merge_ranks(2, 9);
+	cleanup(profile) struct profile *both = merge_two(first, second);
+	query_totals(both, &totals);
+	cr_expect(eq(u32, totals.processes, 4));
+	cleanup(profile) struct profile *all = merge_two(first, pair);
+	query_totals(all, &totals);
+	cr_expect(eq(u32, totals.processes, 4));
+	cr_expect(eq(u32, profile_ranks(all)->ranks[3].number, 3));
 }
 
 Test(merger, times_stand_where_the_clocks_say)
