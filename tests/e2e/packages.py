@@ -2,6 +2,7 @@
 """The packages of bottleneck-install(7), installed each in a place of its own and used from there.
 tests/e2e/package.py has the tarball."""
 import glob
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import tempfile
 import unittest
 import zipfile
 
-from harness import BOTTLENECK, NO_PERF, Case, main, need, target
+from harness import BOTTLENECK, NO_PERF, Case, main, need, target, unprivileged
 
 BUILD = os.environ.get("BUILD", "build")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -225,6 +226,21 @@ class Packages(Case):
         with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
             wanted = re.search(r"apt-get install -y (cmake [^&]*) &&", file.read())[1]
         self.assertEqual(re.search(r"apt-get install -y (cmake .*)", page)[1], wanted)
+
+    def test_a_container_of_any_user_fills_the_volume(self):
+        with open(PAGE, encoding="utf-8") as file:
+            command = json.loads(re.search(r'command: (\["cp".*\])', file.read())[1])
+        image, volume = self.path("image"), self.path("volume")
+        for folder, mode in ((os.path.join(image, "bin"), 0o755), (volume, 0o777), (self.work, 0o755)):
+            os.makedirs(folder, exist_ok=True)
+            os.chmod(folder, mode)
+        os.symlink("bin", os.path.join(image, "link"))
+        done = self.bare([*unprivileged(), command[0], *(
+            {"/opt/bottleneck/.": f"{image}/.", "/bottleneck/": f"{volume}/"}.get(word, word)
+            for word in command[1:])])
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(sorted(os.listdir(volume)), ["bin", "link"])
+        self.assertTrue(os.path.islink(os.path.join(volume, "link")))
 
 
 if __name__ == "__main__":
