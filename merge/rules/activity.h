@@ -104,6 +104,7 @@ enum activity {
 	ACTIVITY_INSPECT,   /* Python's inspect, traceback, linecache: looks at code itself */
 	ACTIVITY_EXACT,     /* Python's fractions, statistics: numbers that are no machine's */
 	ACTIVITY_DIGITS,    /* Python computes with whole numbers of many digits */
+	ACTIVITY_DECIMAL,   /* Python makes text of whole numbers, or numbers of text, or powers */
 	ACTIVITY_COMPRESS,  /* compresses data */
 	ACTIVITY_INVERT,    /* inverts a matrix */
 	ACTIVITY_FROM_LIST, /* PyTorch makes a tensor, element by element where it is a list */

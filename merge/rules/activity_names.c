@@ -255,8 +255,9 @@ static const struct names table[] = {
 	{ ACTIVITY(EXACT), "fractions.py:*|statistics.py:*|_pydecimal.py:*" },
 	// What is called for numbers of more than one of its digits.
 	{ ACTIVITY(DIGITS),
-	  "k_mul|k_lopsided_mul|x_mul|x_divrem|long_to_decimal_string_internal*|"
-	  "long_from_string_base|long_from_non_binary_base*|int_pow|_gcd_lehmer" },
+	  "k_mul|k_lopsided_mul|x_mul|x_divrem|long_from_non_binary_base*|_gcd_lehmer" },
+	// And for numbers of any length.
+	{ ACTIVITY(DECIMAL), "long_to_decimal_string_internal*|long_from_string_base|int_pow" },
 	{ ACTIVITY(COMPRESS),
 	  "deflate|compress2|deflate_stored|deflate_fast|deflate_slow|deflate_medium|longest_match|"
 	  "BZ2_bzCompress|BZ2_compressBlock|ZSTD_compress*|lzma_stream_buffer_encode|"

@@ -28,6 +28,7 @@
 #define STACKS_SHARE     0.40 /* of the time in logging, for stacks: so much is why it is slow */
 #define WAITED_SHARE     0.5  /* of what serialization takes, in which who asked for it waits */
 #define GC_OP            "garbage collection"
+#define LONG_SHARE       0.1 /* of computing with whole numbers, in what only long ones need */
 #define HALF_SHARE       0.1 /* of a line's time, in functions for numbers of 16 bits */
 #define CALLED_SHARE     0.4 /* of the interpreter's time, at one line */
 #define DEEP_CALLS       4   // of one function, within one another
@@ -738,6 +739,20 @@ static bool is_encoded_in_python(const struct evidence *e)
 	return 2 * encoder > all;
 }
 
+// Text of numbers is made and read by the same functions whatever their length: they are long where
+// those that are called for long ones alone take a good part of that.
+static enum measured measure_digits(const struct evidence *e, const struct rule *rule,
+                                    struct finding *finding)
+{
+	enum measured measured = measure_python(e, rule, finding);
+	uint64_t text = evidence_doing(e, ACTIVITY(DECIMAL), rule->metrics);
+	uint64_t all = evidence_doing(e, rule->doing, rule->metrics);
+
+	return measured == MEASURED && (double)(all - text) < LONG_SHARE * (double)all
+	               ? MEASURED_NOTHING
+	               : measured;
+}
+
 static enum measured measure_serialize(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
@@ -1190,17 +1205,17 @@ const struct rule rules_python[] = {
 	  .title = "whole numbers of many digits",
 	  .formula =
 	          "CPU time in the interpreter's functions that multiply and divide whole numbers "
-	          "of more than 30 bits and make decimal text of them, as a share of the critical "
-	          "thread's time, or of all CPU time where that is more; only where the "
-	          "interpreter's own symbols are found",
+	          "of more than 30 bits and make decimal text of whole numbers, as a share of the "
+	          "critical thread's time, or of all CPU time where that is more; only where the "
+	          "interpreter's own symbols are found, and the former take at least a tenth of it",
 	  .why = "The time of a multiplication or division grows faster than the number of digits "
 	         "(n^1.6 to n^2), and a power has as many digits as its exponent asks for.",
 	  .advice = "Take remainders early: pow(a, b, m) instead of a ** b % m, and (a * b) % m at "
 	            "each step. Where the digits are needed use gmpy2; where 15 are enough, floats "
 	            "or logarithms (math.log(), math.lgamma()).",
 	  .source = "our choice",
-	  .measure = measure_python,
-	  .doing = ACTIVITY(DIGITS),
+	  .measure = measure_digits,
+	  .doing = ACTIVITY(DIGITS) | ACTIVITY(DECIMAL),
 	  .not_doing = ACTIVITY(IMPORT),
 	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "PY-MATMUL",

@@ -65,6 +65,24 @@ Test(finding_python, rules_on_what_stacks_do_fire_above_their_thresholds)
 		expect_planted(&table[i]);
 }
 
+// The text of short numbers is made where that of long ones is.
+Test(finding_python, numbers_are_long_where_they_are_multiplied)
+{
+	for (uint64_t product = 0; product <= 60; product += 60) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 400,
+		    "{<module> train.py:3} > {text train.py:22} > long_to_decimal_string_internal@libc");
+		if (product)
+			add(&f, 1, METRIC_ON_CPU, product,
+			    "{<module> train.py:3} > {power train.py:20} > k_mul@libc");
+		add(&f, 1, METRIC_ON_CPU, 600 - product, "{<module> train.py:9}");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "PY-DIGITS") != NULL, product > 0);
+	}
+}
+
 // Charged to who begins it, whatever it runs; and not worth a word below 0.3 s.
 Test(finding_python, imports)
 {
