@@ -4,6 +4,7 @@
 #include "base/origin.h"
 #include "base/rung.h"
 #include "base/share.h"
+#include "merge/profile/profile_parts.h"
 #include "merge/profile/run_overhead.h"
 #include "merge/rules/evidence.h"
 #include "symbolize/symbolizer.h"
@@ -11,8 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OVERHEAD_NS_MIN UINT64_C(100000000) /* of CPU time: less is no rate */
-#define FULL_SHARE      0.9                 /* of the CPUs: then whoever runs keeps somebody off */
+#define OVERHEAD_NS_MIN   UINT64_C(100000000) /* of CPU time: less is no rate */
+#define SAMPLES_OF_THREAD 3   // that cost the kernel what the start of a thread does
+#define FULL_SHARE        0.9 /* of the CPUs: then whoever runs keeps somebody off */
 
 static enum measured measure_empty(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -61,14 +63,18 @@ static bool cpus_were_full(const struct run *run, uint64_t target_ns)
 }
 
 // Hooks are taken out of the rows of those who called them.
-static const char *inflated(const struct run *run, uint64_t collector_ns)
+static const char *inflated(const struct evidence *e, uint64_t collector_ns)
 {
+	const struct run *run = e->run;
 	uint64_t rest = collector_ns + run->handlers_ns;
+	uint64_t threads = profile_threads(e->profile)->threads_seen;
 
 	if (run->setup_ns >= rest && run->setup_ns >= run->kernel_ns)
 		return "the rows of exec, dynamic linking and exit";
 	if (run->kernel_ns >= rest)
-		return "the rows of code that starts threads";
+		return threads * SAMPLES_OF_THREAD > run->samples
+		               ? "the rows of code that starts threads"
+		               : "all rows alike";
 	return collector_ns >= run->handlers_ns ? "waits for a free CPU" : "all rows alike";
 }
 
@@ -99,7 +105,7 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 	return finding_say(finding,
 	                   "profiling inflates %s: apart from hooks, it adds %.1f %% to the "
 	                   "program's CPU time",
-	                   inflated(run, full ? run->collector_cpu_ns : 0), finding->value);
+	                   inflated(e, full ? run->collector_cpu_ns : 0), finding->value);
 }
 
 static enum measured measure_symbols(const struct evidence *e, const struct rule *rule,

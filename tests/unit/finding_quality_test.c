@@ -180,6 +180,12 @@ static void cost_in_the_kernel(struct run *run)
 	run->kernel_ns = 70 * MS;
 }
 
+static void cost_of_threads(struct run *run)
+{
+	cost_in_the_kernel(run);
+	run->samples = 2;
+}
+
 Test(finding_quality, overhead_names_the_rows_that_it_inflates)
 {
 	static const struct {
@@ -190,7 +196,8 @@ Test(finding_quality, overhead_names_the_rows_that_it_inflates)
 		{ cost_on_a_full_machine, "inflates waits for a free CPU:", "Leave it a CPU" },
 		{ cost_at_starts,
 		  "inflates the rows of exec, dynamic linking and exit:", "--no-ops" },
-		{ cost_in_the_kernel,
+		{ cost_in_the_kernel, "inflates all rows alike:", "Lower the sampling rate" },
+		{ cost_of_threads,
 		  "inflates the rows of code that starts threads:", "Lower the sampling rate" },
 	};
 
