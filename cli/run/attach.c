@@ -27,6 +27,11 @@
 #define COMMAND_MAX   ((size_t)64 << 10)
 #define POLL_LIMIT_MS 1000
 
+static bool has_ended(int pidfd)
+{
+	return poll(&(struct pollfd){ .fd = pidfd, .events = POLLIN }, 1, 0) > 0;
+}
+
 static int add(struct attach *a, pid_t pid, struct error *err)
 {
 	for (size_t i = 0; i < a->count; i++)
@@ -41,6 +46,12 @@ static int add(struct attach *a, pid_t pid, struct error *err)
 		return error_set(err, 0, "-p %d: that is a thread. Name its process", (int)pid);
 	if (fd < 0)
 		return error_set(err, errno, "-p %d", (int)pid);
+	if (has_ended(fd)) {
+		close(fd);
+		return error_set(err, 0,
+		                 "-p %d: it has ended, but its parent has not waited for it",
+		                 (int)pid);
+	}
 	size_t used = strlen(a->list);
 	snprintf(a->list + used, sizeof(a->list) - used, "%s%d", used ? "," : "", (int)pid);
 	a->pids[a->count] = pid;

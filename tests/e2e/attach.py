@@ -461,8 +461,12 @@ class Attach(Case):
     def test_what_cannot_be_attached_to(self):
         gone = subprocess.Popen(["true"])
         gone.wait()
+        zombie = subprocess.Popen(["true"])
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        self.addCleanup(zombie.wait)
         for arguments, words in (
                 (["-p", str(gone.pid)], [str(gone.pid), "No such process"]),
+                (["-p", str(zombie.pid)], [str(zombie.pid), "it has ended"]),
                 (["-p", "x"], ["process IDs"]),
                 (["-p", "0"], ["process IDs"]),
                 (["-p", "1,,2"], ["process IDs"]),
