@@ -135,7 +135,7 @@ static size_t find_memory(struct bytes code, uint64_t start, uint8_t opcode, uin
  */
 static bool find_list(Elf *elf, struct go_layout *out)
 {
-	uint64_t start, loads[2], compared;
+	uint64_t start = 0, loads[2], compared;
 	struct go_module go;
 
 	find_go(elf, &go);
