@@ -12,6 +12,7 @@ add_test(NAME expect_fails COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/unit/expect_fa
          $<TARGET_FILE:expect_fails>)
 set_tests_properties(expect_fails PROPERTIES LABELS unit TIMEOUT 60)
 
+fuzz(go_module LIBS base)
 fuzz(go_table LIBS base)
 fuzz(namespaces LIBS base)
 fuzz(python_lines LIBS base)
