@@ -471,14 +471,16 @@ static void take_node(struct asking *a, uint32_t id)
 	// What a function of Python's was called by is no work on lists or strings any more.
 	if (step->python)
 		state->doing &= ~PLAIN_WORK;
+	const struct path_node *caller = profile_node(a->profile, node->parent);
+	// Whence a thread came is nothing that it does itself.
+	activity_set came = caller->parent ? 0 : ACTIVITY(THREAD);
 	const activity_set own = ACTIVITY(PYTHON) | ACTIVITY(DEBUG) | ACTIVITIES_IN_LOOPS;
-	state->doing = ((state->doing | step->doing) & ~own) | python | step->loops |
+	state->doing = ((state->doing | (step->doing & ~came)) & ~own) | python | step->loops |
 	               (step->unoptimized ? ACTIVITY(DEBUG) : 0);
 	state->loop = step->loop;
 	// Where the kernel's own functions are not seen, the instruction that it works for tells.
 	if (touches_above(a, node))
 		state->doing |= ACTIVITY(FAULT);
-	const struct path_node *caller = profile_node(a->profile, node->parent);
 	if (step->arithmetic && caller->parent && a->steps[caller->location - 1].arrays)
 		state->doing |= ACTIVITY(OBJECTS);
 	// An element at the end of a list comes without moving the others.

@@ -379,6 +379,19 @@ Test(finding, functions_of_an_interpreter_are_no_places_of_a_script)
 	cr_expect(finding->function == NULL, "%s", finding->fact);
 }
 
+// Of a thread that has no code of the user's own, as Java's: clone3() is whence it came.
+Test(finding, what_a_thread_does_is_not_its_start)
+{
+	add(&f, 1, METRIC_ON_CPU, 500,
+	    "clone3@libc > start_thread@libc > run@jvm > do_syscall_64@kernel");
+	add(&f, 1, METRIC_ON_CPU, 500, "clone3@libc > start_thread@libc > run@jvm");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-SYS");
+	cr_assert(finding != NULL);
+	cr_expect(strstr(finding->fact, "starting threads") == NULL, "%s", finding->fact);
+}
+
 Test(finding, pages_of_mapped_files_are_not_fresh_memory)
 {
 	add(&f, 1, METRIC_ON_CPU, 600, "main a.c:3 > work a.c:5");
