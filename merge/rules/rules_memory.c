@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define ON_CPU        (1u << METRIC_ON_CPU)
-#define MANAGED_SHARE 0.3              /* of the CPU time; the kernel may have more */
+#define MANAGED_SHARE 0.3              /* of the CPU time outside the kernel and the C library */
 #define FAULT_NS      UINT64_C(300000) /* to clear a huge page of 2 MB takes about as long */
 
 // Whether most of the time is an interpreter's: what it allocates is up to its own authors.
@@ -102,25 +102,30 @@ static bool makes_arrays(const struct finding *finding)
 	return false;
 }
 
-// Whether most of the time is a runtime's that has a heap of its own, and the code's that it made.
+// Whether a good part of the time is a runtime's that has a heap of its own, and the code's that it
+// made.
 static bool has_managed_heap(const struct evidence *e)
 {
 	static const char *const runtimes[] = { "libjvm.so", "node", "libnode.so",
 		                                "libcoreclr.so" };
-	uint64_t ns = 0;
+	uint64_t ns = 0, all = 0;
 	bool found = false;
 
 	for (size_t i = 0; i < e->modules->count; i++) {
 		const struct module_row *row = &e->modules->rows[i];
 		const char *name = path_base(row->path);
 		bool named = false;
+		// What clears pages and copies objects works for the others.
+		if (origin_is_libc(row->path) || strcmp(row->path, "[kernel]") == 0)
+			continue;
+		all += row->part_ns;
 		for (size_t n = 0; n < sizeof(runtimes) / sizeof(runtimes[0]); n++)
 			named |= strncmp(name, runtimes[n], strlen(runtimes[n])) == 0 &&
 			         strchr(".", name[strlen(runtimes[n])]);
 		found |= named;
 		ns += named || origin_is_jit(row->path) ? row->part_ns : 0;
 	}
-	return found && share_of(ns, e->modules->all_ns) >= MANAGED_SHARE;
+	return found && share_of(ns, all) >= MANAGED_SHARE;
 }
 
 // Without the kernel's functions, an interrupt that comes to code looks as a page fault of that: on
