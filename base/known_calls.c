@@ -122,6 +122,10 @@ static const struct calls calls[] = {
 	  "Rust's HashMap hashes by SipHash, which withstands hostile keys: for keys of your own use "
 	  "the crate rustc-hash (FxHashMap) or ahash; index a Vec where keys are small numbers; "
 	  "reserve() what it will hold." },
+	{ "", "encoding/json.Unmarshal|encoding/json.Marshal|encoding/json.(*Decoder).Decode",
+	  "encoding/json goes by reflection, and makes each value anew: decode into a struct that "
+	  "has the needed fields alone instead of map[string]any, keep what was parsed, or use a "
+	  "generated decoder (easyjson) or sonic." },
 	{ "", "DictReader.__next__",
 	  "csv.DictReader makes a dict of each row: use csv.reader(), and the columns by number "
 	  "(row[2]), or pandas.read_csv()." },

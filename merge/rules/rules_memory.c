@@ -81,6 +81,10 @@ static const struct rule_callee ways_to_copy[] = {
 
 // Its collector works in other threads, or in those that allocate.
 static const struct rule_callee ways_to_allocate[] = {
+	{ "encoding/json.",
+	  "encoding/json goes by reflection, and makes each value anew: decode into a "
+	  "struct that has the needed fields alone instead of map[string]any, keep "
+	  "what was parsed, or use a generated decoder (easyjson) or sonic." },
 	{ "runtime.",
 	  "Go's allocator and collector take that time: make slices and maps with their "
 	  "final size, reuse buffers (sync.Pool), and pass values where no pointer is "

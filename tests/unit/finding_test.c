@@ -133,6 +133,8 @@ Test(finding, advice_by_what_go_and_rust_call)
 		  "final size" },
 		{ "main.build a.go:3 > runtime.newobject@libc > runtime.mallocgc@libc", "MEM-CHURN",
 		  "sync.Pool" },
+		{ "main.handle a.go:3 > encoding/json.Unmarshal@libc > runtime.mallocgc@libc",
+		  "MEM-CHURN", "map[string]any" },
 		{ "main a.c:3 > sum a.c:5 > mmap64@libc", "MEM-CHURN", "pread(2)" },
 	};
 

@@ -49,6 +49,7 @@ Test(known_calls, advice_is_about_what_is_called)
 		{ "{method 'insert' of 'list' objects}", "collections.deque" },
 		{ "fgetc", "getline()" },
 		{ "_IO_putc", "putc_unlocked()" },
+		{ "encoding/json.Unmarshal", "map[string]any" },
 		{ "DictReader.__next__", "csv.reader()" },
 		{ "std::collections::hash::map::HashMap<u64, u32>::entry", "rustc-hash" },
 		{ "Template.substitute", "f-strings" },
