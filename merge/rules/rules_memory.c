@@ -132,6 +132,19 @@ static bool has_managed_heap(const struct evidence *e)
 	return found && share_of(ns, all) >= MANAGED_SHARE;
 }
 
+static enum measured measure_fill(const struct evidence *e, const struct rule *rule,
+                                  struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+
+	if (measured == MEASURED && has_managed_heap(e))
+		finding_advise(finding,
+		               "The runtime clears each object that it makes: make fewer and "
+		               "smaller ones. A string that grows by += in a loop is a new one "
+		               "each time: StringBuilder in Java and C#, join() in JavaScript.");
+	return measured;
+}
+
 // Without the kernel's functions, an interrupt that comes to code looks as a page fault of that: on
 // a busy machine they take their part, too, but the faults are counted. And pages of mapped files
 // are not distinguished from fresh memory.
@@ -337,7 +350,7 @@ const struct rule rules_memory[] = {
 	          "memset() of a whole buffer for a short message; keep one that is clear, and "
 	          "clear again what was written.",
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_fill,
 	  .inside = true,
 	  .doing = ACTIVITY(FILL),
 	  .not_doing = ACTIVITY(FAULT) | ACTIVITY(ALLOCATE) | ACTIVITY(COPY) | ACTIVITY(BLAS) |

@@ -235,6 +235,23 @@ Test(finding_memory, faults_of_a_managed_heap_are_the_runtimes)
 	}
 }
 
+Test(finding_memory, clearing_of_a_managed_heap_is_the_runtimes)
+{
+	for (int managed = 0; managed <= 1; managed++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 600, managed ? "make@jvm" : "main a.c:3 > fill a.c:9");
+		add(&f, 1, METRIC_ON_CPU, 400,
+		    managed ? "make@jvm > memset@libc" : "main a.c:3 > fill a.c:9 > memset@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "MEM-FILL");
+		cr_assert_not_null(finding);
+		cr_expect_eq(strstr(finding->advice, "StringBuilder") != NULL, managed, "%s",
+		             finding->advice);
+	}
+}
+
 // Interrupts of a busy machine come to any code.
 Test(finding_memory, interrupts_are_no_page_faults)
 {
