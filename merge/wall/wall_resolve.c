@@ -693,6 +693,9 @@ static bool may_be_told(const struct wall *w, struct history *h, uint64_t to_ns,
 	uint64_t age = w->now_ns - min_ns(to_ns, w->now_ns);
 	struct process *p = wall_find_process(w, h->process);
 
+	// In the end nothing is reported any more, but who is waited for may not be resolved yet.
+	if (w->finished)
+		return false;
 	if (age < LAG_NS)
 		return true;
 	if (!p || cause != METRIC_OFF_LOCK || (p->mute && !p->tells_waits))
@@ -733,17 +736,18 @@ static bool resolve_blocked(struct wall *w, struct history *h, struct raw *raw, 
 	bool whole = (times && times->to_ns >= raw_to_ns) || raw->ran;
 	struct deque shares = { 0 };
 	uint64_t age = w->now_ns - min_ns(raw_to_ns, w->now_ns);
+	const bool heard = force || w->finished;
 	bool known, guessed, ready = true;
 
 	o->pass = w->pass;
 	if (!force && !whole && may_be_told(w, h, raw_to_ns, (enum metric)raw->cause))
 		return false;
-	if (!force && times && !end && age < AGAIN_NS)
+	if (!heard && times && !end && age < AGAIN_NS)
 		return false;
 	o->pass = 0;
 	if (raw->cause == METRIC_OFF_CHILD && !raw->guess) {
 		raw->guess = wall_awaited_child(w, h, raw->from_ns + 1, raw->to_ns);
-		if (!force && !raw->guess && age < MISSED_NS)
+		if (!heard && !raw->guess && age < MISSED_NS)
 			return false;
 		if (!raw->guess)
 			raw->guess = wall_awaited_child(

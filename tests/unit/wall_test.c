@@ -1703,6 +1703,37 @@ Test(wall, vfork_waits_for_the_exec_of_its_child)
 	wall_free(wall);
 }
 
+// A script waits for another script, and that for a program, from before the recording until after
+// it: all that is waited for ends with the recording, in no order.
+Test(wall, waits_for_children_that_outlive_the_recording_are_followed_to_the_last_one)
+{
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	wall = wall_new(hear, NULL);
+	for (uint32_t i = 1; i <= 4; i++) {
+		wall_process(wall, i, i - 1);
+		wall_thread(wall, i, i, i, now);
+		change(i, now, THREAD_READY, i < 4 ? THREAD_BLOCKED : THREAD_RUNS);
+	}
+	uint64_t begin = now;
+	for (int ms = 0; ms < 100; ms++) {
+		now += MS;
+		tick(4, 4, false);
+	}
+	for (uint32_t i = 1; i <= 3; i++)
+		wall_span(wall, &(struct span_event){ .thread = i,
+		                                      .from_ns = begin,
+		                                      .to_ns = now,
+		                                      .state = THREAD_BLOCKED,
+		                                      .next = THREAD_GONE,
+		                                      .cause = METRIC_OFF_CHILD });
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 300, 0.1));
+	cr_expect(epsilon_eq(dbl, told[4] / MS, 100, 1));
+	wall_free(wall);
+}
+
 // What THREAD was seen to wait on: process PEER has the other end.
 static void tell_peer(uint32_t thread, uint32_t peer, uint64_t inode)
 {
