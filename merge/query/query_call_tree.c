@@ -120,14 +120,17 @@ static const struct path_node *path_of(const struct builder *b, uint32_t node)
 // The frame of path node NODE that its own time belongs to, and that of callees without one.
 static uint32_t owner_in(const struct builder *b, uint32_t node)
 {
-	uint32_t owner = FRAME_NONE;
+	uint32_t owner = FRAME_NONE, parent = path_of(b, node)->parent;
 
-	if (!path_of(b, node)->parent)
+	if (!parent)
 		return FRAME_HOMELESS;
+	bool outermost = !path_of(b, parent)->parent;
 	for (uint32_t at = op_frames_first(&b->frames, node); at != FRAME_NONE;
-	     at = op_frames_next(&b->frames, node, at))
-		if (b->keys->frames[at].user || !b->user_code)
+	     at = op_frames_next(&b->frames, node, at)) {
+		const struct key_frame *frame = &b->keys->frames[at];
+		if (frame->user || !b->user_code || (frame->ours && outermost))
 			owner = at;
+	}
 	return owner;
 }
 

@@ -127,7 +127,7 @@ static bool add_frames(struct stack_collector *c, uint32_t id)
 			return false;
 		if (at == calls_ops)
 			c->caller[id - 1] = node;
-		if (frame->user || !c->query->user_code)
+		if (frame->user || !c->query->user_code || (frame->ours && !c->owner[id - 1]))
 			c->owner[id - 1] = node;
 	}
 	c->inner[id - 1] = node;

@@ -195,6 +195,7 @@ static void match_frame(const struct profile *p, const struct query *query,
 		frame->hidden |= matches(query->hide, path_of(p, location)) ||
 		                 (name && fnmatch(query->hide, name, 0) == 0);
 	}
+	frame->ours = location_is_mark(location, MARK_OURS);
 	if (query->user_code)
 		frame->user = is_user_code(p, query->user_code, location, place);
 }

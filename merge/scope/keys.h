@@ -66,6 +66,7 @@ struct key_frame {
 	uint32_t line; /* id in lines; 0 where those are not wanted */
 	bool hidden;
 	bool user;
+	bool ours; /* KEY_OURS: where no caller is user code it stands for itself */
 };
 
 struct key_table {

@@ -336,7 +336,9 @@ bool scope_shown(const struct keys *keys, uint32_t owner, uint32_t frame)
 
 bool scope_user_code(const struct keys *keys, uint32_t owner, uint32_t frame)
 {
-	return scope_shown(keys, owner, frame) && keys->frames[frame].user;
+	const struct key_frame *f = &keys->frames[frame];
+
+	return scope_shown(keys, owner, frame) && (f->user || (f->ours && owner == OWNER_NONE));
 }
 
 uint32_t *scope_owners(const struct scope *scope, const struct keys *keys, takes_over *takes)

@@ -101,8 +101,9 @@ struct keys;
  */
 typedef bool takes_over(const struct keys *keys, uint32_t owner, uint32_t frame);
 
-takes_over scope_shown;     /* all that is not hidden */
-takes_over scope_user_code; /* of that, the user's code */
+takes_over scope_shown; /* all that is not hidden */
+takes_over
+	scope_user_code; /* of that, the user's code, and bottleneck's own without such a caller */
 
 /*
  * [node - 1]: the frame that owns the node's own time: the innermost one that TAKES over, or

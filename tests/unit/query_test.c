@@ -426,6 +426,22 @@ Test(query, user_code_takes_the_time_of_what_it_calls)
 	             "memcpy 14/14, main 0/13, lib 0/9, mine 0/4, start 0/1"));
 }
 
+Test(query, bottleneck_is_a_row_of_its_own_beside_user_code)
+{
+	add(&f, 1, METRIC_ON_CPU, 9, "main /home/x/src/a.c:1 > memcpy@libc");
+	add(&f, 1, METRIC_OFF_LOCK, 4, "main /home/x/src/a.c:1 > lock@libc > [ours]");
+	add(&f, 1, METRIC_ON_CPU, 3, "[ours]");
+	add(&f, 1, METRIC_ON_CPU, 1, "start@libc > memcpy@libc");
+	name_all(&f);
+	struct query query = { .user_code = "src/*" };
+	cr_expect(eq(str, (char *)ask(&f, &query),
+	             "main 13/13, [bottleneck] 3/7, [outside user code] 1/1, memcpy 0/10, "
+	             "lock 0/4, start 0/1"));
+	cleanup(call_tree) struct call_tree *tree = query_call_tree(f.profile, &query, 0, NULL);
+	cr_expect(eq(str, (char *)tree_text(tree),
+	             "all 0/17 (main 13/13, [bottleneck] 3/3, [outside user code] 1/1)"));
+}
+
 Test(query, threads_and_processes_filter_and_are_rows)
 {
 	add_thread(&f, 2, 1, 101, "worker");
