@@ -703,6 +703,27 @@ void off_cpu_begin(struct off_cpu *o, struct thread *thread, uint64_t time_ns)
 	s->sampled_ns = thread->sampled_ns;
 }
 
+void off_cpu_found(struct off_cpu *o, struct thread *thread, uint64_t time_ns)
+{
+	struct off_cpu_state *s = &thread->off_cpu;
+
+	if (o->options.estimated || (s->begun && (s->out || s->since_ns != time_ns)))
+		return; // its records say more, or are none of switches
+	off_cpu_begin(o, thread, time_ns);
+	s->found = true;
+	s->out = s->preempted = false;
+	s->switched = true;
+}
+
+// Who was found, and comes in, has waited for a CPU since, if it was not sampled on one: an OUT
+// would be missing else.
+static void correct_found(const struct thread *thread, struct off_cpu_state *s, bool in)
+{
+	if (s->found && in && !s->out && thread->sampled_ns == s->sampled_ns)
+		s->out = s->preempted = true;
+	s->found = false;
+}
+
 /* The second of two reports of one switch out: the sample was the first. */
 static bool is_known_switch(const struct off_cpu_state *s, uint64_t time_ns)
 {
@@ -721,6 +742,7 @@ void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, 
 	}
 	off_cpu_begin(o, thread, thread->start_ns ? thread->start_ns : time_ns);
 	correct_beginning(s, !in);
+	correct_found(thread, s, in);
 	time_ns = max_ns(time_ns, s->since_ns);
 	end_state(o, thread, time_ns, in ? THREAD_RUNS : preempted ? THREAD_READY : THREAD_BLOCKED);
 	s->since_ns = time_ns;

@@ -69,6 +69,10 @@ CLEANUP(off_cpu, struct off_cpu *, off_cpu_free)
    switched out, or ends without a switch, then it has been running. */
 void off_cpu_begin(struct off_cpu *o, struct thread *thread, uint64_t time_ns);
 
+/* THREAD, which began before TIME_NS, is found on a CPU or waiting for one then: it is on one,
+   unless it is first switched in. */
+void off_cpu_found(struct off_cpu *o, struct thread *thread, uint64_t time_ns);
+
 /* A RECORD_SWITCH. Adds the finished interval, on-CPU or off-CPU, to thread->ns[]. Where records
    were lost, so that the same direction comes twice, the time between is split by
    thread->sampled_ns. */

@@ -527,6 +527,12 @@ static int follow_all_found(struct perf_source *s, const struct source_request *
 		for (size_t i = 0; !errnum && i < now.count; i++)
 			again |= !proc_tree_has(&s->found, now.threads[i].tid);
 	}
+	// Until all events were there, who waited may have come to run, and who ran to wait.
+	if (!errnum && !again) {
+		struct proc_tree before = s->found;
+		s->found = now;
+		now = before;
+	}
 	proc_tree_fini(&now);
 	if (again && !*s->base.facts.note)
 		snprintf(s->base.facts.note, sizeof(s->base.facts.note),

@@ -35,6 +35,7 @@ enum seen {
 struct off_cpu_state {
 	bool begun;
 	bool switched;  /* a switch record has come */
+	bool found;     /* none has since it was found on a CPU, or waiting for one */
 	bool out;       /* it is off the CPU */
 	bool preempted; /* and still wants it */
 	/* What it waits for, as it has reported itself; METRIC_ON_CPU: it has not. */

@@ -281,6 +281,8 @@ void tracker_on_found(struct tracker *t, const struct event *event)
 	struct thread *thread = tracker_thread(t, event, true);
 	if (thread && t->off_cpu && event->found.blocked)
 		off_cpu_switch(t->off_cpu, thread, event->time_ns, false, false);
+	else if (thread && t->off_cpu)
+		off_cpu_found(t->off_cpu, thread, event->time_ns);
 }
 
 void tracker_on_exec(struct tracker *t, const struct event *event)

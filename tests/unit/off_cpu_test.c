@@ -33,6 +33,30 @@ Test(off_cpu, a_thread_that_is_never_switched_has_been_running)
 	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], 6 * MS));
 }
 
+Test(off_cpu, a_thread_that_is_found_and_first_switched_in_has_waited_for_a_cpu)
+{
+	start(false);
+	off_cpu_found(o, &thread, 10 * MS);
+	in(17 * MS);
+	finish(10 * MS, 20 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 7 * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_OTHER], 0));
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], 3 * MS));
+}
+
+Test(off_cpu, a_thread_that_is_found_and_sampled_has_been_running)
+{
+	start(false);
+	off_cpu_found(o, &thread, 10 * MS);
+	thread.sampled_ns += 4 * MS;
+	in(17 * MS); // out at some time in between
+	out(18 * MS);
+	in(19 * MS);
+	finish(10 * MS, 20 * MS);
+	cr_expect(eq(u64, thread.ns[METRIC_ON_CPU], (4 + 1 + 1) * MS));
+	cr_expect(eq(u64, thread.ns[METRIC_OFF_RUNNABLE], 0));
+}
+
 Test(off_cpu, a_sample_may_come_before_or_after_the_record_of_its_switch)
 {
 	start(true);
