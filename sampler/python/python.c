@@ -289,6 +289,7 @@ struct weave {
 	uint64_t bias;        // of the interpreter's code
 	size_t at;            // the native frame that comes next
 	uint32_t next;        // and the Python frame
+	uint32_t innermost;   // the first of those
 };
 
 static void put(struct weave *w, struct frame frame, uint64_t sp)
@@ -398,7 +399,7 @@ static bool is_eval(const struct weave *w, size_t at)
 // stood among the innermost native frames: its time is not that of the C function that called it.
 static bool has_left(const struct weave *w, size_t end)
 {
-	for (size_t i = w->at; w->native->earlier && w->next == 0 && i < end; i++)
+	for (size_t i = w->at; w->native->earlier && w->next == w->innermost && i < end; i++)
 		if (is_eval(w, i))
 			return true;
 	return false;
@@ -407,7 +408,7 @@ static bool has_left(const struct weave *w, size_t end)
 // The native frames between the last Python frame and the next one, which END holds.
 static void put_between(struct weave *w, size_t end)
 {
-	if (!has_left(w, end) && (w->next == 0 || !is_plain_call(w, end)))
+	if (!has_left(w, end) && (w->next == w->innermost || !is_plain_call(w, end)))
 		put_called(w, end, true);
 	else
 		put_other_native(w, end);
@@ -433,10 +434,10 @@ static bool holds(const struct python_native *native, size_t at, uint64_t addres
 	return address >= native->sps[at] && address < native->sps[at + 1];
 }
 
-// The anchor of the call whose innermost frame is the next one; 0: it has none.
-static uint64_t next_anchor(const struct weave *w)
+// The anchor of the call whose innermost frame is FRAME; 0: it has none.
+static uint64_t anchor_from(const struct weave *w, uint32_t frame)
 {
-	for (uint32_t i = w->next; i < w->chain->count; i++)
+	for (uint32_t i = frame; i < w->chain->count; i++)
 		if (w->chain->frames[i].anchor)
 			return w->chain->frames[i].anchor;
 	return 0;
@@ -452,10 +453,25 @@ static size_t find_anchor(const struct weave *w, uint64_t anchor)
 	return native->count;
 }
 
+// Calls of the interpreter that the thread has made since the native frames were taken have none of
+// them. If one does that has made these calls, the Python frames of that come first.
+static void drop_later_calls(struct weave *w)
+{
+	for (uint32_t i = 0; w->native->earlier && i < w->chain->count; i++) {
+		uint64_t anchor = anchor_from(w, i);
+		bool first = i == 0 || w->chain->frames[i - 1].anchor;
+		if (!first || !anchor || find_anchor(w, anchor) == w->native->count)
+			continue;
+		w->next = w->innermost = i;
+		return;
+	}
+}
+
 static void place_by_anchors(struct weave *w)
 {
+	drop_later_calls(w);
 	while (w->next < w->chain->count) {
-		uint64_t anchor = next_anchor(w);
+		uint64_t anchor = anchor_from(w, w->next);
 		size_t at = anchor ? find_anchor(w, anchor) : w->native->count;
 		if (at == w->native->count)
 			return;
@@ -518,7 +534,7 @@ static void put_rest(struct weave *w)
 
 	if (!w->chain->count)
 		put_native(w, end);
-	else if (w->next == 0 && !has_left(w, end))
+	else if (w->next == w->innermost && !has_left(w, end))
 		put_called(w, end, false);
 	else
 		put_other_native(w, end);

@@ -304,6 +304,15 @@ static bool begin(struct walk *w)
 	return w->frame != 0;
 }
 
+// Of who goes on while it is read the innermost calls may have begun since its stack pointer was
+// taken: they lie below it. So far below is no stack of this thread.
+#define DEEPER_BYTES (UINT64_C(1) << 20)
+
+static bool in_stack(const struct walk *w, uint64_t address)
+{
+	return address >= w->sp || w->sp - address <= DEEPER_BYTES;
+}
+
 static bool in_state(const struct walk *w, uint64_t address)
 {
 	return address >= w->state && address - w->state < (uint64_t)w->layout->thread_bytes;
@@ -315,7 +324,7 @@ static uint64_t find_cframe(struct walk *w, uint64_t caller)
 {
 	const struct python_layout *l = w->layout;
 
-	for (int i = 0; i < CFRAMES_MAX && w->cframe >= w->sp && !in_state(w, w->cframe); i++) {
+	for (int i = 0; i < CFRAMES_MAX && in_stack(w, w->cframe) && !in_state(w, w->cframe); i++) {
 		uint64_t cframe = w->cframe;
 		uint64_t previous = word_at(w->memory, cframe, l->cframe_previous);
 		if (!previous || (previous <= cframe && !in_state(w, previous)))
@@ -346,7 +355,7 @@ static uint64_t anchor_of(struct walk *w, uint64_t caller)
 		return 0;
 	if (l->frame_entry >= 0)
 		return w->bytes[l->frame_entry] ? find_cframe(w, caller) : 0;
-	return caller >= w->sp && !in_state(w, caller) && is_shim(w, caller) ? caller : 0;
+	return in_stack(w, caller) && !in_state(w, caller) && is_shim(w, caller) ? caller : 0;
 }
 
 // Reads the next frame of a function. False: there is none, or it cannot be read.

@@ -36,7 +36,7 @@ CLEANUP(python_remote, struct python_remote *, python_remote_free)
 struct python_remote_thread {
 	uint32_t pid, tid;
 	uint32_t forked_by; /* the thread that forked it, whose number it may have still; 0: none */
-	uint64_t sp;        /* what lies below is not its stack */
+	uint64_t sp;        /* what lies far below is not its stack */
 	uint64_t now_ns;
 };
 

@@ -25,6 +25,7 @@ static struct remote_memory *memory;
 static struct python_remote *remote;
 static uint64_t now_ns;
 static uint32_t forked_by;
+static uint64_t sp;
 
 static void set_up(uint32_t version, uint64_t base)
 {
@@ -41,6 +42,7 @@ static void set_up(uint32_t version, uint64_t base)
 	remote = python_remote_new();
 	now_ns = NS_PER_SEC;
 	forked_by = 0;
+	sp = BASE;
 }
 
 static void tear_down(void)
@@ -56,7 +58,7 @@ static void tear_down(void)
 static const struct python_chain *chain_of(uint32_t tid)
 {
 	struct python_remote_thread who = {
-		.pid = 100, .tid = tid, .forked_by = forked_by, .sp = BASE, .now_ns = now_ns
+		.pid = 100, .tid = tid, .forked_by = forked_by, .sp = sp, .now_ns = now_ns
 	};
 
 	now_ns += NS_PER_MS;
@@ -242,6 +244,9 @@ Test(python_remote, the_shim_below_a_call_is_its_anchor)
 	cr_expect(eq(u64, chain->frames[0].anchor, 0));
 	cr_expect(eq(u64, chain->frames[1].anchor, high));
 	cr_expect(eq(u64, chain->frames[2].anchor, low));
+	sp = high + 8; // the call began after that was taken
+	chain = chain_of(TID);
+	cr_expect(eq(u64, chain->frames[1].anchor, high));
 	tear_down();
 }
 
@@ -263,6 +268,10 @@ Test(python_remote, in_3_11_the_c_frame_of_a_call_is_its_anchor)
 	image_poke(&image, outer, l->frame_entry, 1, 1);
 	const struct python_chain *chain = chain_of(TID);
 	cr_assert(eq(u32, chain->count, 2));
+	cr_expect(eq(u64, chain->frames[0].anchor, calls[0]));
+	cr_expect(eq(u64, chain->frames[1].anchor, calls[1]));
+	sp = calls[1]; // the call of inner began after that was taken
+	chain = chain_of(TID);
 	cr_expect(eq(u64, chain->frames[0].anchor, calls[0]));
 	cr_expect(eq(u64, chain->frames[1].anchor, calls[1]));
 	tear_down();

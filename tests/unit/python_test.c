@@ -263,6 +263,38 @@ Test(python, a_python_function_that_was_not_read_hides_who_called_it)
 	EXPECT("n8 n8 outer:10 ");
 }
 
+// What a running thread has called since it was sampled was not there then.
+Test(python, a_python_function_that_was_called_later_is_not_shown)
+{
+	version(0x030c);
+	native(LIBRARY, 1);
+	native(INTERPRETER, 2);
+	eval();
+	native(LIBRARY, 3);
+	function(3, 0x6010);
+	function(2, 0x6f10);
+	function(1, 0x7210);
+	EXPECT("n8 i7 i7 n8 inner:30 middle:20 outer:10 ");
+	earlier = true;
+	EXPECT("n8 i7 outer:10 n8 ");
+	chain->frames[2].anchor = 0x7910; // of none of them is known where it is
+	EXPECT("n8 n8 inner:30 middle:20 outer:10 ");
+}
+
+Test(python, a_function_that_was_left_for_one_that_was_called_later_is_not_shown)
+{
+	version(0x030c);
+	eval();
+	native(INTERPRETER, 2);
+	native(LIBRARY, 3);
+	eval();
+	native(LIBRARY, 4);
+	function(3, 0x6f10);
+	function(1, 0x7310);
+	earlier = true;
+	EXPECT("n8 outer:10 n8 ");
+}
+
 Test(python, a_cut_stack_is_made_whole_by_the_interpreters_chain)
 {
 	version(0x030d);
