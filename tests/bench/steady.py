@@ -45,7 +45,8 @@ PYTHON = {
                "def worker():\n    while True:\n        tasks.get()()\n"
                "for _ in range(2):\n    threading.Thread(target=worker, daemon=True).start()\n"
                "while True:\n    tasks.put(work)\n",
-    "processes": PY + "import multiprocessing\ndef job(n):\n    work()\n    return n\n"
+    "processes": PY + "import multiprocessing, signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)  # a pool goes on\n"
+                 "def job(n):\n    work()\n    return n\n"
                  "if __name__ == '__main__':\n    pool = multiprocessing.get_context('fork').Pool(2)\n"
                  "    while True:\n        pool.map(job, range(8))\n",
     "numpy": "import numpy\nr = numpy.random.default_rng(1)\na = r.random(200000)\nm = r.random((160, 160))\n"
