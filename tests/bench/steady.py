@@ -318,7 +318,7 @@ def pythons():
 
 
 def with_packages(folder, python, name):
-    script = write(os.path.join(folder, f"{name}.py"), PYTHON[name])
+    script = write(os.path.join(folder, f"steady_{name}.py"), PYTHON[name])
     module = name if name in ("numpy", "torch") else "sys"
     there = subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False)
     return Program([python, script] if not there.returncode else None, begin_s=BEGIN_S.get(name, 1),
@@ -343,7 +343,7 @@ def programs(folder, python):
     redis = os.path.join(folder, "redis.sock")
     compiling = f"while :; do g++ -O1 -g -S -o /dev/null {source}; done"
     sorting = f"while :; do sort {text} | uniq -c | tail -1; done"
-    searching = "while :; do git grep -c 'static.*int'; git log --stat -40; done"
+    searching = "while :; do git grep -c 'static.*int' -- base; git log --stat -4; done"
     every = {
         "c": lambda: Program(built("c", "c", C, ["gcc", "-O2", "-g", "-pthread"])),
         "c static": lambda: Program(built("c static", "c", C, ["gcc", "-O2", "-static", "-pthread"])),
