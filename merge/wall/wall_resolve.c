@@ -706,13 +706,23 @@ static bool may_be_told(const struct wall *w, struct history *h, uint64_t to_ns,
 	return false;
 }
 
+// H, whose first raw span is a wait, has waited again since: so somebody had ended that.
+static bool has_waited_again(const struct history *h)
+{
+	for (size_t i = h->raw.count; i-- > 1;)
+		if (deque_at(&h->raw, struct raw, i)->state == THREAD_BLOCKED)
+			return true;
+	return false;
+}
+
 // The process of H ended in its wait RAW, which was told of no more: nobody ended it.
 static bool is_killed(const struct wall *w, struct history *h, const struct raw *raw)
 {
 	const struct process *p = wall_find_process(w, h->process);
 
 	return raw->cause == METRIC_OFF_LOCK && h != w->root && h->ended && p && !p->live &&
-	       deque_last(&h->raw, struct raw)->to_ns == h->ended_ns && !has_run(w, h);
+	       deque_last(&h->raw, struct raw)->to_ns == h->ended_ns && !has_run(w, h) &&
+	       !has_waited_again(h);
 }
 
 // Why RAW cannot be resolved yet, as far as that is certain. Where TIMES covers all of RAW and is

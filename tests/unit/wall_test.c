@@ -2437,6 +2437,36 @@ Test(wall, nobody_ends_the_wait_of_an_idle_thread_whose_process_ends)
 	cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 100, 1));
 }
 
+// Who joins threads one after the other, and ends soon, was idle in the last of these waits at
+// most.
+Test(wall, somebody_ended_a_wait_after_which_the_thread_has_waited_again)
+{
+	two_run();
+	uint64_t begin = now;
+	change(2, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < 100; ms++) {
+		now += MS;
+		tick(1, 1, false);
+	}
+	change(2, begin, THREAD_BLOCKED, THREAD_RUNS);
+	begin = now;
+	now += MS / 20;
+	change(2, begin, THREAD_RUNS, THREAD_BLOCKED);
+	begin = now;
+	now += MS;
+	tick(1, 1, false);
+	change(2, begin, THREAD_BLOCKED, THREAD_RUNS);
+	begin = now;
+	now += MS / 20;
+	change(2, begin, THREAD_RUNS, THREAD_RUNS);
+	wall_thread_end(wall, 2, now);
+	wall_thread_end(wall, 1, now);
+	wall_finish(wall, now);
+	struct wall_coverage coverage = wall_coverage(wall);
+	wall_free(wall);
+	cr_expect(epsilon_eq(dbl, (double)coverage.known_ns / MS, 100, 1));
+}
+
 // Thread 3 has ended a wait of thread 1, and idles from then on. Thread 1 waits for the same again,
 // in turns of 100 ms that time out, while thread 2 works.
 Test(wall, who_idles_is_not_going_to_end_a_wait_that_timed_out)
