@@ -322,7 +322,7 @@ def with_packages(folder, python, name):
     module = name if name in ("numpy", "torch") else "sys"
     there = subprocess.run([python, "-c", f"import {module}"], capture_output=True, check=False)
     return Program([python, script] if not there.returncode else None, begin_s=BEGIN_S.get(name, 1),
-                   environment={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "2"})
+                   environment={"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
 
 def programs(folder, python):
