@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/record.h"
+#include "sampler/unwind/go_stacks.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -339,6 +340,46 @@ static void add_rows(struct builder *b)
 		add_row(b, b->floor, CFI_NO_RULE);
 }
 
+/* RULE holds from START up to END, as far as these are in the part, in place of what does so. */
+static void override(struct builder *b, uint64_t start, uint64_t end, uint32_t rule)
+{
+	cleanup_free struct cfi_row *rows = steal(b->rows);
+	size_t count = b->row_count, i = 0;
+	uint32_t after = CFI_NO_RULE;
+
+	start = start < b->start ? b->start : start;
+	end = end > b->end ? b->end : end;
+	b->row_count = b->row_capacity = 0;
+	for (; i < count && b->start + rows[i].pc < start; i++)
+		add_row(b, b->start + rows[i].pc, after = rows[i].rule);
+	add_row(b, start, rule);
+	for (; i < count && b->start + rows[i].pc <= end; i++)
+		after = rows[i].rule;
+	if (end < b->end)
+		add_row(b, end, after);
+	for (; i < count; i++)
+		add_row(b, b->start + rows[i].pc, rows[i].rule);
+}
+
+/* Where the code of a Go program changes stacks, in the part and what reaches into it. */
+static void add_go(struct builder *b)
+{
+	const struct cfi_table *t = b->table;
+	uint64_t from = b->start > GO_SWITCH_MAX ? b->start - GO_SWITCH_MAX : 0;
+	uint64_t until = b->end + GO_SWITCH_MAX;
+	struct go_switch found;
+
+	from = from < t->go_address ? t->go_address : from;
+	if (until > t->go_address + t->go_bytes)
+		until = t->go_address + t->go_bytes;
+	while (from < until &&
+	       go_switch_find(t->go_code + (from - t->go_address), until - from, from, &found)) {
+		if (found.start < b->end && found.end > b->start)
+			override(b, found.start, found.end, number_rule(b, found.rule));
+		from = found.end;
+	}
+}
+
 /* The part that holds the rows. NULL if there is no memory. */
 static struct cfi_part *index_rows(const struct builder *b)
 {
@@ -369,6 +410,8 @@ static bool make_part(struct cfi_table *t, uint64_t number)
 	if (ok) {
 		sort_pieces(&b);
 		add_rows(&b);
+		if (t->go_code && !b.no_memory)
+			add_go(&b);
 		t->parts[number] = b.no_memory ? NULL : index_rows(&b);
 	}
 	if (t->parts[number]) {
@@ -460,6 +503,13 @@ struct cfi_table *cfi_table_new(const struct cfi_section *sections, size_t secti
 	}
 	*table = t;
 	return table;
+}
+
+void cfi_table_set_go(struct cfi_table *t, const uint8_t *code, size_t size, uint64_t address)
+{
+	t->go_code = code;
+	t->go_bytes = size;
+	t->go_address = address;
 }
 
 void cfi_table_free(struct cfi_table *t)

@@ -39,7 +39,11 @@ enum cfi_cfa {
 	CFI_PLT,      /* rsp + 8, and 8 more from byte OFFSET of each 16-byte stub */
 	CFI_RSP_MEMORY, /* *(rsp + offset) + add */
 	CFI_RBP_MEMORY, /* *(rbp + offset) + add: the rest of a realigned function */
-	CFI_UCONTEXT    /* a signal trampoline: all registers are in the ucontext at rsp */
+	CFI_UCONTEXT,   /* a signal trampoline: all registers are in the ucontext at rsp */
+	/* Functions of Go's runtime whose callers are on another stack: sampler/unwind/go_stacks.h
+	 */
+	CFI_GO_CALL,  /* g at rsp + offset, the distance from its stack's end at rsp + rbp_offset */
+	CFI_GO_SYSTEM /* m.curg at offset, g.sched.sp at rbp_offset */
 };
 
 enum cfi_rbp {
@@ -51,7 +55,7 @@ enum cfi_rbp {
 struct cfi_rule {
 	uint8_t cfa;    /* enum cfi_cfa */
 	uint8_t rbp;    /* enum cfi_rbp */
-	uint8_t add;    /* bytes, or a register */
+	uint8_t add;    /* bytes, or a register; CFI_GO_*: from the other stack's rsp to the CFA */
 	uint8_t signal; /* 1: the frame above was interrupted, it made no call */
 	int32_t offset; /* bytes */
 	int32_t rbp_offset;
@@ -85,7 +89,10 @@ struct cfi_table {
 	/* For the parts that are still to be made. */
 	struct cfi_section sections[CFI_SECTIONS_MAX];
 	size_t section_count;
-	uint64_t end;      /* of the code */
+	uint64_t end;           /* of the code */
+	const uint8_t *go_code; /* of a Go program, GO_BYTES at GO_ADDRESS; else NULL */
+	size_t go_bytes;
+	uint64_t go_address;
 	struct hash index; /* of rules */
 	size_t rule_capacity;
 	size_t bytes; /* in use */
@@ -100,6 +107,10 @@ struct cfi_table {
 struct cfi_table *cfi_table_new(const struct cfi_section *sections, size_t section_count,
                                 uint64_t start, uint64_t end, struct error *err);
 void cfi_table_free(struct cfi_table *table);
+
+/* SIZE bytes of CODE at ADDRESS are a Go program's, and say where it changes stacks. They must
+   outlive TABLE, of which no part is made yet. */
+void cfi_table_set_go(struct cfi_table *table, const uint8_t *code, size_t size, uint64_t address);
 
 CLEANUP(cfi_table, struct cfi_table *, cfi_table_free)
 

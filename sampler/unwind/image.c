@@ -559,3 +559,18 @@ struct image_section image_debug_frame(struct image *image)
 	free_headers(&headers);
 	return section;
 }
+
+struct image_section image_go_code(struct image *image)
+{
+	struct image_section section = { 0 };
+	struct headers headers;
+
+	read_section_headers(image, &headers);
+	bool is_go = find_section(&headers, ".go.buildinfo") ||
+	             find_section(&headers, ".note.go.buildid");
+	for (size_t i = 0; is_go && i < image->segment_count && !section.bytes; i++)
+		if (image->segments[i].executable)
+			section = section_at(image, image->segments[i].address, UINT64_MAX);
+	free_headers(&headers);
+	return section;
+}

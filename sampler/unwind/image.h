@@ -72,3 +72,6 @@ size_t image_build_id(const struct image *image, const uint8_t **id);
 struct image_section image_eh_frame(struct image *image);
 struct image_section image_eh_frame_hdr(struct image *image);
 struct image_section image_debug_frame(struct image *image);
+
+/* The code of a Go program; empty if the file is none. */
+struct image_section image_go_code(struct image *image);

@@ -25,16 +25,16 @@ void stack_memory_set(struct stack_memory *memory, const uint8_t *copy, uint64_t
 	memory->windows = 0;
 }
 
-/* Fills the window from ADDRESS up, as far as memory is mapped. */
-static bool move_window(struct stack_memory *memory, uint64_t address)
+/* Fills the window with SIZE bytes from ADDRESS up, as far as memory is mapped. */
+static bool move_window(struct stack_memory *memory, uint64_t address, size_t size)
 {
 	if (memory->windows++ == STACK_WINDOWS_MAX)
 		return false;
 	if (!memory->window && !(memory->window = malloc(STACK_WINDOW_BYTES)))
 		return false;
 
-	struct iovec local = { memory->window, STACK_WINDOW_BYTES };
-	struct iovec remote = { (void *)address, STACK_WINDOW_BYTES };
+	struct iovec local = { memory->window, size };
+	struct iovec remote = { (void *)address, size };
 	uint64_t start_ns = clock_now_ns();
 	ssize_t got = process_vm_readv(memory->pid, &local, 1, &remote, 1, 0);
 	uint64_t took_ns = clock_now_ns() - start_ns;
@@ -91,7 +91,7 @@ static bool join(struct stack_memory *memory, uint64_t address, uint64_t *word)
 	if (!memory->pid)
 		return false;
 	if (into >= memory->window_size || memory->window_size - into < sizeof(*word)) {
-		if (!move_window(memory, address))
+		if (!move_window(memory, address, STACK_WINDOW_BYTES))
 			return false;
 		into = 0;
 	}
@@ -100,6 +100,23 @@ static bool join(struct stack_memory *memory, uint64_t address, uint64_t *word)
 	memcpy(word, memory->window + into, sizeof(*word));
 	memory->joined = true;
 	return true;
+}
+
+bool stack_memory_fetch(struct stack_memory *memory, uint64_t address, void *to, size_t size)
+{
+	if (!memory->pid || memory->windows++ >= STACK_WINDOWS_MAX) {
+		memory->short_of = true;
+		return false;
+	}
+	memory->joined = true;
+	return read_process(memory, address, to, size);
+}
+
+bool stack_memory_turn(struct stack_memory *memory, uint64_t address, uint64_t size)
+{
+	return memory->pid &&
+	       move_window(memory, address,
+	                   size < STACK_WINDOW_BYTES ? (size_t)size : STACK_WINDOW_BYTES);
 }
 
 bool stack_memory_join(struct stack_memory *memory, uint64_t address, uint64_t *word)

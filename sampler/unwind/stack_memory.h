@@ -47,6 +47,12 @@ bool stack_memory_return(struct stack_memory *memory, uint64_t address, uint64_t
 /* What lies outside the copy. */
 bool stack_memory_join(struct stack_memory *memory, uint64_t address, uint64_t *word);
 
+/* SIZE bytes at ADDRESS of the process, and not of its stack. False if they cannot all be had. */
+bool stack_memory_fetch(struct stack_memory *memory, uint64_t address, void *to, size_t size);
+
+/* The rest of the walk is on another stack, of which SIZE bytes from ADDRESS up are wanted. */
+bool stack_memory_turn(struct stack_memory *memory, uint64_t address, uint64_t size);
+
 /* The 8 bytes at ADDRESS as the program has put them there; false if they cannot be had. */
 static inline bool stack_memory_read(struct stack_memory *memory, uint64_t address, uint64_t *word)
 {

@@ -94,7 +94,12 @@ static struct cfi_table *open_table(struct unwind_module *module)
 		return NULL;
 	}
 	cfi_search_take(&sections[0].search, hdr.bytes, hdr.size, hdr.address);
-	return cfi_table_new(sections, 2, start, end, NULL);
+	struct cfi_table *table = cfi_table_new(sections, 2, start, end, NULL);
+	struct image_section go =
+		table ? image_go_code(module->image) : (struct image_section){ 0 };
+	if (go.bytes)
+		cfi_table_set_go(table, go.bytes, go.size, go.address);
+	return table;
 }
 
 static void open_module(struct unwind_modules *um, struct unwind_module *module,

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sampler/unwind/code_rules.h"
+#include "sampler/unwind/go_stacks.h"
 #include "sampler/unwind/read_risk.h"
 #include "sampler/unwind/unwind_modules.h"
 #include "sampler/unwind/unwinder_libunwind.h"
@@ -40,6 +41,10 @@ struct unwinder {
 	bool cursor_begun;
 	struct unwind_module *searched; // libunwind has asked for it last
 	uint64_t sps[STACK_MAX_FRAMES]; // of the frames of the last stack
+	bool turned;                    // that has frames on two stacks, or would have
+	struct go_callers callers;
+	struct go_caller_key key; // of the callers on the other stack
+	size_t turn;              // index of the first of them; 0: none was found there
 	uint64_t cut_sp; // of the caller at which that was cut for want of memory; 0: it was not
 };
 
@@ -168,6 +173,7 @@ void unwinder_free(struct unwinder *u)
 	code_rules_free(u->code);
 	unwind_modules_free(u->modules);
 	stack_memory_fini(&u->memory);
+	go_callers_fini(&u->callers);
 	free(u);
 }
 
@@ -339,6 +345,40 @@ static enum walk_step step_generated(struct unwinder *u, struct output *out)
 	return step_without_rule(u, out);
 }
 
+/* The callers that were found from the same place, so deep in a goroutine's stack, before. */
+static enum walk_step take_callers(struct unwinder *u, struct output *out)
+{
+	size_t count = go_callers_find(&u->callers, &u->key, out->frames + out->count,
+	                               out->sps + out->count, out->max - out->count - 1);
+
+	if (!count)
+		return WALK_STUCK;
+	out->count += count;
+	out->flags |= STACK_JOINED;
+	return WALK_END;
+}
+
+static enum walk_step step_to_goroutine(struct unwinder *u, struct output *out)
+{
+	struct walk *w = &u->walk;
+	const struct frame *callee = out->count > 1 ? &out->frames[out->count - 2] : NULL;
+
+	u->turn = 0;
+	u->turned = true;
+	// Go's own traces end there. It calls for a short time, and often has by then returned.
+	if (w->rule.cfa == CFI_GO_SYSTEM)
+		return callee && u->sample->has_rbp &&
+		                       walk_by_go_system(w, callee, u->sample->regs) == WALK_CALLER
+		               ? WALK_CALLER
+		               : WALK_END;
+	if (!callee || !walk_go_key(w, callee, &u->key))
+		return WALK_STUCK;
+	if (walk_by_go_call(w, callee) != WALK_CALLER)
+		return take_callers(u, out);
+	u->turn = out->count;
+	return WALK_CALLER;
+}
+
 static enum walk_step step_by_table(struct unwinder *u, struct output *out)
 {
 	struct walk *w = &u->walk;
@@ -348,6 +388,8 @@ static enum walk_step step_by_table(struct unwinder *u, struct output *out)
 		return step_generated(u, out);
 	if (w->rule.cfa == CFI_UNUSABLE || (w->rule.cfa == CFI_REGISTER && !w->regs)) {
 		step = step_by_libunwind(u, out->count - 1);
+	} else if (w->rule.cfa >= CFI_GO_CALL) {
+		return step_to_goroutine(u, out);
 	} else if (w->rule.cfa != CFI_NO_RULE && ready(u, out)) {
 		if (w->rule.cfa == CFI_UCONTEXT)
 			mark_trampoline(out);
@@ -377,7 +419,7 @@ static bool believable(struct walk *w)
 	if (walk_call_site(w, w->pc, &site))
 		return true;
 	walk_locate(w);
-	return walk_in_trampoline(w);
+	return walk_in_trampoline(w) || w->rule.cfa == CFI_OUTERMOST;
 }
 
 static enum walk_step walk_by_table(struct unwinder *u, struct output *out)
@@ -440,6 +482,8 @@ static void begin(struct unwinder *u, struct address_space *space,
 	                 pid && read_risk_is_high(&u->risk, u->threads, clock_now_ns()) ? 0 : pid);
 	u->sample = sample;
 	u->cut_sp = 0;
+	u->turned = false;
+	u->turn = 0;
 	u->cursor_begun = false;
 	u->searched = NULL;
 	u->walk = (struct walk){
@@ -512,6 +556,9 @@ size_t unwinder_unwind(struct unwinder *u, struct address_space *space,
 		u->mode == UNWIND_BY_TABLE ? walk_by_table(u, &out) : walk_by_libunwind(u, &out);
 	if (u->memory.joined)
 		out.flags |= STACK_JOINED;
+	if (u->turn && end == WALK_END)
+		go_callers_keep(&u->callers, &u->key, frames + u->turn, u->sps + u->turn,
+		                out.count - u->turn);
 	if (u->memory.read_ns)
 		read_risk_took(&u->risk, u->memory.read_ns, clock_now_ns());
 	if (end == WALK_STUCK) {
@@ -540,7 +587,7 @@ static size_t join(struct unwinder *u, const struct last_stack *last, size_t ind
 	return kept + added;
 }
 
-// Whether FRAME, of the walk's module, is in the function that the walk stands in.
+// Whether both are in one function of the walk's module.
 static bool is_same_function(struct unwinder *u, const struct frame *cut, const struct frame *frame)
 {
 	struct unwind_module *module = u->walk.module;
@@ -578,6 +625,9 @@ static void mark_joined(struct unwinder *u, uint32_t *flags)
 size_t unwinder_complete(struct unwinder *u, struct last_stack *last, uint64_t time_ns,
                          struct frame *frames, size_t count, size_t max, uint32_t *flags)
 {
+	// On the thread's own stack many goroutines have their calls at the same place.
+	if (u->turned)
+		return count;
 	if (!(*flags & STACK_TRUNCATED)) {
 		last_stack_keep(last, frames, u->sps, count, time_ns);
 		return count;
@@ -593,8 +643,9 @@ size_t unwinder_complete_alike(struct unwinder *u, const struct whole_stacks *wh
                                struct frame *frames, size_t count, size_t max, uint32_t *flags)
 {
 	const struct last_stack *alike =
-		u->memory.short_of ? whole_stacks_find(whole, frames, u->sps, count - 1, u->cut_sp)
-				   : NULL;
+		u->memory.short_of && !u->turned
+			? whole_stacks_find(whole, frames, u->sps, count - 1, u->cut_sp)
+			: NULL;
 
 	if (!alike)
 		return count;

@@ -73,6 +73,8 @@ static bool leads_on(struct walk *w, int count, bool unknown)
 	struct call_site site;
 
 	for (; count > 0; count--) {
+		if (w->rule.cfa >= CFI_GO_CALL)
+			return true; // the callers are on another stack
 		if (walk_needs_rbp(w) && !w->has_rbp)
 			return unknown;
 		bool outermost = w->rule.cfa == CFI_OUTERMOST;

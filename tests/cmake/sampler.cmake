@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 foreach(module address_space backlog budget cfi_search code_rules correlations cpu_account follow
-        go_remote gpu_calls kernel_map ladder last_stack mapper op_records op_site op_stack
-        op_tracker perf_closer perf_event perf_wakeup priority proc_io proc_stat proc_tree python
-        read_risk tasks thinning timeline tracker wait whole_stacks)
+        go_remote go_stacks gpu_calls kernel_map ladder last_stack mapper op_records op_site
+        op_stack op_tracker perf_closer perf_event perf_wakeup priority proc_io proc_stat proc_tree
+        python read_risk tasks thinning timeline tracker wait whole_stacks)
   unit(${module} LIBS sampler)
 endforeach()
 unit(proc_task LIBS sampler tracer_test_support)

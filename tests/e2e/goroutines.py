@@ -214,6 +214,50 @@ func main() {
 }
 """
 
+# C functions run on the thread's stack, their callers on a goroutine's.
+CGO = """package main
+
+/*
+#include <stdint.h>
+static volatile uint64_t sink;
+__attribute__((noinline)) uint64_t burn_c(uint64_t n)
+{
+	volatile uint64_t x = n;
+	for (uint64_t i = 0; i < n; i++)
+		x = x * 2654435761u + i;
+	return x;
+}
+__attribute__((noinline)) void first_c(uint64_t n) { sink = burn_c(n); sink++; }
+__attribute__((noinline)) uint64_t second_c(uint64_t n) { return burn_c(n) + 1; }
+*/
+import "C"
+
+import "time"
+
+//go:noinline
+func first(n int) {
+	C.first_c(C.uint64_t(n))
+}
+
+//go:noinline
+func second(n int) uint64 {
+	return uint64(C.second_c(C.uint64_t(n))) + 1
+}
+
+//go:noinline
+func work(n int) uint64 {
+	first(n)
+	return second(n) + 1
+}
+
+func main() {
+	end := time.Now().Add(4 * time.Second)
+	for time.Now().Before(end) {
+		work(2000000)
+	}
+}
+"""
+
 WITHIN = 0.05  # of the time of all goroutines
 
 
@@ -360,6 +404,33 @@ class Goroutines(Case):
         self.assertIn("chan send", {wait["reason"] for wait in waits})
         self.assertRegex(" ".join(self.verb("report", done.profile).stdout.decode().split()),
                          "times of goroutines are estimates of 1000 drawn from up to 20,0")
+
+    def check_callers_of_c(self, stacks):
+        """Of the stacks with burn_c, at least 95 % reach main.main by way of the right function, and none by the other."""
+        whole = right = cut = 0
+        for line in stacks.decode().splitlines():
+            stack, samples = line.rsplit(" ", 1)
+            names = [frame.split(" (")[0] for frame in stack.split(";")]
+            if "burn_c" not in names:
+                continue
+            whole += int(samples)
+            cut += int(samples) * ("[callers missing]" in names)
+            for mine, other in (("first", "second"), ("second", "first")):
+                if f"{mine}_c" in names:
+                    self.assertNotIn(f"main.{other}", names, stack)
+                    callers = ["main.main", "main.work", f"main.{mine}"]
+                    right += int(samples) * ([name for name in names if name in callers] == callers)
+        self.assertGreater(whole, 100)
+        self.assertLess(cut / whole, 0.05)
+        self.assertGreater(right / whole, 0.95)
+
+    def test_c_functions_have_their_go_callers(self):
+        need("gcc")
+        for mode, prefix in (("exe", ()), ("pie", ()), ("exe", (NO_PERF,))):
+            with self.subTest(mode=mode, prefix=prefix):
+                self.build(CGO, f"-buildmode={mode}")
+                done = self.profile_run(["./app"], prefix=prefix)
+                self.check_callers_of_c(self.verb("report", "--export", "collapsed=-", done.profile).stdout)
 
     def test_stripped_programs_have_the_same(self):
         program = re.sub(r"\n(?=func (receiver|holder|locker|sleeper)\()", "//go:noinline\n", PROGRAM)

@@ -25,6 +25,9 @@ static void ask_for_rules(struct image *image)
 	cfi_search_take(&sections[0].search, hdr.bytes, hdr.size, hdr.address);
 	cleanup(cfi_table) struct cfi_table *table = cfi_table_new(sections, 2, start, end, NULL);
 	uint32_t count = table ? table->part_count : 0;
+	struct image_section go = image_go_code(image);
+	if (table && go.bytes)
+		cfi_table_set_go(table, go.bytes, go.size, go.address);
 	for (uint32_t i = 0; i < count && i < PARTS_MAX; i++)
 		cfi_table_rule(table, start + ((uint64_t)i << CFI_PART_SHIFT));
 	if (count > PARTS_MAX)
