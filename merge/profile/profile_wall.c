@@ -124,6 +124,13 @@ static bool is_in_mpi(const struct profile *p, uint32_t node)
 	return false;
 }
 
+static bool is_unseen(const struct profile *p, uint32_t node)
+{
+	const struct path_node *n = profile_node(p, node);
+
+	return n->parent && location_is_mark(profile_location(p, n->location), MARK_UNKNOWN);
+}
+
 void profile_wall_stack(struct profile *p, uint32_t node, const struct stack *stack)
 {
 	bool abroad = p->wall_time.live && stack->metric == METRIC_ON_CPU && is_in_mpi(p, node);
@@ -137,6 +144,7 @@ void profile_wall_stack(struct profile *p, uint32_t node, const struct stack *st
 		                              .spins = abroad || (stack->flags & STACK_SPINS) != 0,
 		                              .abroad = abroad,
 		                              .rest = !stack->samples,
+		                              .unseen = is_unseen(p, node),
 		                              .time_ns = stack->time_ns,
 		                              .duration_ns = stack->duration_ns,
 		                              .weight_ns = stack->weight_ns });

@@ -37,7 +37,7 @@ bool history_push(struct history *h, const struct piece *piece)
 }
 
 void history_add_loose(struct history *h, enum thread_state state, enum metric metric,
-                       uint32_t node, double ns)
+                       uint32_t node, bool unseen, double ns)
 {
 	struct loose *least = NULL;
 
@@ -52,7 +52,7 @@ void history_add_loose(struct history *h, enum thread_state state, enum metric m
 	}
 	if (least->state && least->ns >= ns)
 		return;
-	*least = (struct loose){ ns, node, (uint16_t)metric, (uint16_t)state };
+	*least = (struct loose){ ns, node, (uint16_t)metric, (uint8_t)state, unseen };
 	memset(h->loose_metrics, 0, sizeof(h->loose_metrics));
 	for (size_t i = 0; i < LOOSE_MAX; i++)
 		if (h->loose[i].ns > 0)

@@ -568,7 +568,7 @@ void wall_stack(struct wall *w, const struct wall_stack *stack)
 	                  on_cpu                                 ? THREAD_RUNS
 	                  : stack->metric == METRIC_OFF_RUNNABLE ? THREAD_READY
 	                                                         : THREAD_BLOCKED,
-	                  stack->metric, stack->node, (double)stack->weight_ns);
+	                  stack->metric, stack->node, stack->unseen, (double)stack->weight_ns);
 	if (stack->metric == METRIC_OFF_OTHER)
 		h->unknown_ns += stack->weight_ns;
 	if (!exact ||

@@ -51,6 +51,7 @@ struct wall_stack {
 	bool spins;  /* on a CPU, in a loop that waits for another thread */
 	bool abroad; /* SPINS: for another process, of those that were started by the same one */
 	bool rest;   /* no sample of its own: what was left over goes with another one's stack */
+	bool unseen; /* NODE only says that nobody looked */
 };
 
 /* Up to UNTIL_NS it was THREAD (0: unknown; WALL_NOBODY: nobody, the thread was woken and waited

@@ -170,18 +170,20 @@ static uint64_t overlap(uint64_t from_a, uint64_t to_a, uint64_t from_b, uint64_
 }
 
 // NS that V waited for METRIC without a stack go to where it waits for that at other times. What is
-// not known to be a wait for anything may be any of its waits.
+// not known to be a wait for anything may be any of its waits. Where it was seen in some of them it
+// is taken to have been there in those that nobody looked at.
 static void add_loose_place(struct wall *w, struct edge_slot *slot, const struct history *v,
                             enum metric metric, double ns)
 {
 	double shares[LOOSE_MAX] = { 0 }, all = 0;
 
-	for (size_t i = 0; i < LOOSE_MAX; i++) {
-		const struct loose *l = &v->loose[i];
-		if (l->state == THREAD_BLOCKED &&
-		    (l->metric == metric || metric == METRIC_OFF_OTHER))
-			all += shares[i] = l->ns;
-	}
+	for (int unseen = 0; unseen <= 1 && all <= 0; unseen++)
+		for (size_t i = 0; i < LOOSE_MAX; i++) {
+			const struct loose *l = &v->loose[i];
+			if (l->state == THREAD_BLOCKED && l->unseen == unseen &&
+			    (l->metric == metric || metric == METRIC_OFF_OTHER))
+				all += shares[i] = l->ns;
+		}
 	for (size_t i = 0; i < LOOSE_MAX; i++)
 		if (shares[i] > 0)
 			add_edge_place(w, slot, v->loose[i].node, ns * shares[i] / all);

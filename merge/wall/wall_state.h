@@ -118,7 +118,8 @@ struct loose {
 	double ns;
 	uint32_t node;
 	uint16_t metric;
-	uint16_t state; /* 0: the slot is free */
+	uint8_t state; /* 0: the slot is free */
+	bool unseen;   /* see struct wall_stack */
 };
 
 /* Time of OWNER in STATE that waits for a place. */
@@ -538,9 +539,9 @@ void history_fini(struct history *h);
 /* PIECE comes next; nothing, if it has no length. False if there is no memory. */
 bool history_push(struct history *h, const struct piece *piece);
 
-/* STATE's time of H goes to NODE, too. */
+/* STATE's time of H goes to NODE, too, of which nothing is known if it is UNSEEN. */
 void history_add_loose(struct history *h, enum thread_state state, enum metric metric,
-                       uint32_t node, double ns);
+                       uint32_t node, bool unseen, double ns);
 
 /* How the bins of a thread are filled: so many paths in one at most. Of more each stays with a
    chance in proportion to its time, and has that of those that go: sums are exact, and shares are

@@ -91,12 +91,12 @@ Test(history, a_place_is_known_of_states_and_causes_that_had_time)
 {
 	struct history h = { 0 };
 
-	history_add_loose(&h, THREAD_BLOCKED, METRIC_OFF_LOCK, 1, 5);
-	history_add_loose(&h, THREAD_RUNS, METRIC_ON_CPU, 2, 0);
+	history_add_loose(&h, THREAD_BLOCKED, METRIC_OFF_LOCK, 1, false, 5);
+	history_add_loose(&h, THREAD_RUNS, METRIC_ON_CPU, 2, false, 0);
 	cr_expect(eq(u32, h.loose_metrics[THREAD_BLOCKED], 1u << METRIC_OFF_LOCK));
 	cr_expect(eq(u32, h.loose_metrics[THREAD_RUNS], 0));
 	for (uint32_t node = 3; node < 3 + LOOSE_MAX; node++)
-		history_add_loose(&h, THREAD_BLOCKED, METRIC_OFF_PIPE, node, 10);
+		history_add_loose(&h, THREAD_BLOCKED, METRIC_OFF_PIPE, node, false, 10);
 	cr_expect(eq(u32, h.loose_metrics[THREAD_BLOCKED], 1u << METRIC_OFF_PIPE),
 	          "the least goes");
 }

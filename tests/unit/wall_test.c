@@ -908,8 +908,8 @@ Test(wall, waits_that_nobody_looked_at_are_for_whom_the_others_there_are)
 	wall_free(wall);
 }
 
-// Thread 1 waits for thread 2, which sleeps. Nobody looks then; a stack that stands for many of the
-// sleeps came before, and one of a wait that is not known to be one.
+// Thread 1 waits for thread 2, which sleeps. Nobody looks then; a stack that stands for some of the
+// sleeps came before, one of a wait that is not known to be one, and the rest, which nobody saw.
 Test(wall, a_holder_that_nobody_looked_at_is_where_it_waits_at_other_times)
 {
 	size_t edges;
@@ -927,6 +927,13 @@ Test(wall, a_holder_that_nobody_looked_at_is_where_it_waits_at_other_times)
 	                                       .time_ns = now,
 	                                       .duration_ns = MS,
 	                                       .weight_ns = 4 * MS });
+	wall_stack(wall, &(struct wall_stack){ .thread = 2,
+	                                       .node = 8,
+	                                       .metric = METRIC_OFF_OTHER,
+	                                       .unseen = true,
+	                                       .time_ns = now,
+	                                       .duration_ns = MS,
+	                                       .weight_ns = 400 * MS });
 	for (int round = 0; round < 10; round++) {
 		uint64_t begin = now;
 		change(1, now, THREAD_RUNS, THREAD_BLOCKED);
