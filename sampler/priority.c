@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sampler/priority.h"
 
+#include "base/clock.h"
+#include "sampler/proc/proc_stat.h"
+
 #include <linux/capability.h>
 #include <sched.h>
 #include <stdint.h>
@@ -10,6 +13,10 @@
 
 #define EAGER_NICE     (-20)
 #define SHORT_SLICE_NS 100000 // the shortest that there is
+
+#define LOOK_NS        (20 * NS_PER_MS)
+#define LATE_DIVISOR   10         // waiting for a CPU for this part of the time is too much
+#define CALM_NS        NS_PER_SEC // so long without it, and the hurry is over
 
 /* Of sched_setattr(2), which older C libraries do not know. */
 struct attributes {
@@ -64,6 +71,21 @@ void priority_ask(struct priority *p)
 	take_turns_of(SHORT_SLICE_NS);
 	if (p->real_time)
 		setpriority(PRIO_PROCESS, 0, EAGER_NICE);
+}
+
+bool priority_is_late(struct priority *p, uint64_t now_ns)
+{
+	uint64_t run_ns, delay_ns;
+
+	if (now_ns >= p->looked_ns + LOOK_NS) {
+		if (!proc_stat_own_times(&run_ns, &delay_ns))
+			return true;
+		if (p->looked_ns && (delay_ns - p->delay_ns) * LATE_DIVISOR > now_ns - p->looked_ns)
+			p->late_ns = now_ns;
+		p->delay_ns = delay_ns;
+		p->looked_ns = now_ns;
+	}
+	return p->late_ns && now_ns < p->late_ns + CALM_NS;
 }
 
 void priority_urgent(struct priority *p)

@@ -533,10 +533,10 @@ static bool child_has_ended(const struct sampler *s)
 	       info.si_pid != 0;
 }
 
-static void choose_priority(struct sampler *s)
+static void choose_priority(struct sampler *s, uint64_t now_ns)
 {
 	// The caller reaps a child that has ended, see priority.h.
-	if (s->busy || child_has_ended(s))
+	if (s->busy || child_has_ended(s) || !priority_is_late(&s->priority, now_ns))
 		priority_eager(&s->priority);
 	else
 		priority_urgent(&s->priority);
@@ -575,7 +575,7 @@ int sampler_drain(struct sampler *s, struct error *err)
 		tracker_look_at_tasks(s->tracker, now);
 		s->window.rest_ns += stopwatch(true) - start;
 	}
-	choose_priority(s);
+	choose_priority(s, now);
 	return result;
 }
 

@@ -117,6 +117,14 @@ bool proc_stat_times(uint32_t pid, uint32_t tid, uint64_t *run_ns, uint64_t *wai
 	return read_text(path, text, sizeof(text)) && proc_stat_times_parse(text, run_ns, wait_ns);
 }
 
+bool proc_stat_own_times(uint64_t *run_ns, uint64_t *wait_ns)
+{
+	char text[128];
+
+	return read_text("/proc/thread-self/schedstat", text, sizeof(text)) &&
+	       proc_stat_times_parse(text, run_ns, wait_ns) && *run_ns;
+}
+
 bool proc_stat_name(uint32_t pid, uint32_t tid, char name[16])
 {
 	char path[64];

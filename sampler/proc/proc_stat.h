@@ -27,6 +27,8 @@ bool proc_stat_read(uint32_t pid, struct proc_stat *out);
 /* From /proc/PID/task/TID/schedstat: ns on a CPU, and ns runnable but without one. */
 bool proc_stat_times_parse(const char *text, uint64_t *run_ns, uint64_t *wait_ns);
 bool proc_stat_times(uint32_t pid, uint32_t tid, uint64_t *run_ns, uint64_t *wait_ns);
+/* Of the calling thread. False also where the kernel does not count. */
+bool proc_stat_own_times(uint64_t *run_ns, uint64_t *wait_ns);
 
 /* The most memory that it had so far, in bytes; 0 if that cannot be read. */
 uint64_t proc_stat_peak_rss(uint32_t pid);

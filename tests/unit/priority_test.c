@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
 #include "sampler/priority.h"
+#include "sampler/proc/proc_stat.h"
 #include "tests/support/expect.h"
 
 #include <sched.h>
@@ -61,6 +63,30 @@ Test(priority, is_real_time_where_that_may_be_had)
 	cr_expect(eq(int, policy(), SCHED_OTHER));
 	priority_urgent(&p);
 	cr_expect(eq(int, policy(), allowed ? SCHED_RR : SCHED_OTHER), "again");
+	priority_give_back(&p);
+}
+
+Test(priority, is_late_where_it_has_waited_for_a_cpu)
+{
+	struct priority p;
+	uint64_t run_ns, delay_ns;
+
+	if (!proc_stat_own_times(&run_ns, &delay_ns))
+		cr_skip_test("this kernel does not count what threads wait for CPUs");
+	priority_ask(&p);
+	uint64_t now = clock_now_ns();
+	cr_expect(not(priority_is_late(&p, now)), "nothing is known yet");
+	p.delay_ns -= NS_PER_MS; // of 20
+	now += 20 * NS_PER_MS;
+	cr_expect(not(priority_is_late(&p, now)), "a twentieth");
+	cr_assert(proc_stat_own_times(&run_ns, &p.delay_ns));
+	p.delay_ns -= 10 * NS_PER_MS;
+	cr_expect(not(priority_is_late(&p, now + 10 * NS_PER_MS)), "not looked at so soon");
+	now += 20 * NS_PER_MS;
+	cr_expect(priority_is_late(&p, now), "half of the time");
+	cr_expect(priority_is_late(&p, now + 10 * NS_PER_MS));
+	cr_assert(proc_stat_own_times(&run_ns, &p.delay_ns));
+	cr_expect(not(priority_is_late(&p, now + NS_PER_SEC)), "no longer");
 	priority_give_back(&p);
 }
 
