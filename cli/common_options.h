@@ -32,7 +32,7 @@
 	{                                                                                          \
 		.letter = 'F', .name = "frequency", .argument = "HZ", .kind = OPTION_NUMBER,       \
 		.offset = (at), .min = 1, .max = 50000,                                            \
-		.help = "samples per second of CPU time of each thread (999)"                      \
+		.help = "samples per second of CPU time of each thread (999; with -p 399)"         \
 	}
 
 #define COMMON_TIMELINE_LIMIT(at)                                                                  \
