@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -21,10 +22,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +41,7 @@
 #define NAPS         50
 #define NAP_NS       (100 * NS_PER_US)
 #define LEAST_OF     4
+#define SAMPLES_HZ   999 // at least: of fewer the time of one would be lost in what a round varies by
 #define TIMEOUT_MS   2000
 
 #define LOCKS        20000
@@ -111,9 +115,62 @@ static uint64_t lost_while_spinning(void)
 	return taken > spun ? taken - spun : 0;
 }
 
+static uint64_t least(uint64_t (*measure)(void), int tries)
+{
+	uint64_t best = measure();
+
+	while (--tries > 0) {
+		uint64_t next = measure();
+		if (next < best)
+			best = next;
+	}
+	return best;
+}
+
 static uint64_t rise(uint64_t ours, uint64_t bare)
 {
 	return bare && ours > bare ? ours - bare : 0;
+}
+
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+// As tracer/agent/sample/trap.c opens it; -1: the kernel has no such traps, or grants none.
+static int open_traps(bool kernel)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = NS_PER_SEC / SAMPLES_HZ,
+		.sigtrap = 1,
+		.remove_on_exec = 1,
+		.exclude_kernel = !kernel,
+		.exclude_hv = 1,
+	};
+
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+// In a process that nobody else samples, of which BARE_NS are lost while it spins.
+static uint64_t cost_of_trap(bool kernel, uint64_t bare_ns)
+{
+	struct sigaction action = { .sa_handler = do_nothing }, before;
+	uint64_t cost = 0;
+
+	if (sigaction(SIGTRAP, &action, &before) < 0)
+		return 0;
+	int fd = open_traps(kernel);
+	if (fd >= 0) {
+		uint64_t lost_ns = least(lost_while_spinning, LEAST_OF);
+		cost = rise(lost_ns, bare_ns) * NS_PER_SEC / SPIN_NS / SAMPLES_HZ;
+		ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+		close(fd);
+	}
+	sigaction(SIGTRAP, &before, NULL);
+	return cost;
 }
 
 typedef int lock_function(pthread_mutex_t *m);
@@ -352,18 +409,6 @@ static uint64_t cost_of_exec(void)
 }
 
 // Of TRIES; other work on the machine only adds to it.
-static uint64_t least(uint64_t (*measure)(void), int tries)
-{
-	uint64_t best = measure();
-
-	while (--tries > 0) {
-		uint64_t next = measure();
-		if (next < best)
-			best = next;
-	}
-	return best;
-}
-
 // By enum work.
 static uint64_t (*const measures[WORKS])(void) = { cost_of_thread, cost_of_spawn, cost_of_fork,
 	                                           cost_of_exec };
@@ -460,11 +505,16 @@ static void read_events(struct reader *r)
 		;
 }
 
+static uint32_t samples_hz(const struct prices_request *request)
+{
+	return request->frequency_hz < SAMPLES_HZ ? SAMPLES_HZ : request->frequency_hz;
+}
+
 static bool open_events(struct reader *r, bool kernel, bool stacks)
 {
 	const struct source_ops *ops = kernel ? &perf_kernel_source : &perf_user_source;
 	struct source_request wanted = { .child = r->worker,
-		                         .frequency_hz = r->request->frequency_hz,
+		                         .frequency_hz = samples_hz(r->request),
 		                         .stack_bytes = r->request->stack_bytes,
 		                         .off_cpu = stacks };
 	struct error reason;
@@ -540,11 +590,13 @@ static struct prices measure_both(const struct prices_request *request, int read
 		bare.nap = least(cost_of_nap, LEAST_OF);
 	}
 	measure_locks(request, &prices);
+	if (request->traps)
+		prices.ns[PRICE_TRAP] = cost_of_trap(request->kernel, bare.spin);
 	// A thread that others interrupt would take stacks all the time.
 	if (!order(reader, ORDER_RECORDS))
 		return prices;
 	prices.ns[PRICE_SAMPLE] = rise(least(lost_while_spinning, LEAST_OF), bare.spin) *
-	                          NS_PER_SEC / SPIN_NS / request->frequency_hz;
+	                          NS_PER_SEC / SPIN_NS / samples_hz(request);
 	if (request->switches) {
 		prices.ns[PRICE_SWITCH] = rise(least(cost_of_switch, LEAST_OF), bare.pair);
 		prices.ns[PRICE_IDLE] = rise(least(cost_of_nap, LEAST_OF), bare.nap);
@@ -630,7 +682,8 @@ static struct prices measure_in_child(const struct prices_request *request)
 static uint64_t kinds_of(const struct prices_request *request)
 {
 	return (uint64_t)request->threads | (uint64_t)request->switches << 1 |
-	       (uint64_t)request->processes << 2 | (uint64_t)request->locks << 3;
+	       (uint64_t)request->processes << 2 | (uint64_t)request->locks << 3 |
+	       (uint64_t)request->traps << 4;
 }
 
 // Which of these PRICE is measured with; 0: all.
@@ -643,6 +696,7 @@ static uint64_t kind_of(enum price price)
 		[PRICE_FORK] = 1 << 2,       [PRICE_EXEC] = 1 << 2,
 		[PRICE_LOCKS] = 1 << 3,      [PRICE_BARE_LOCKS] = 1 << 3,
 		[PRICE_BARE_SPAWN] = 1 << 2, [PRICE_BARE_EXEC] = 1 << 2,
+		[PRICE_TRAP] = 1 << 4,
 	};
 
 	return kinds[price];

@@ -34,6 +34,7 @@ enum price {
 	PRICE_IDLE,       /* as PRICE_SWITCH, where the CPU idles for a while in between */
 	PRICE_BARE_SPAWN, /* what PRICE_SPAWN's takes without profiling */
 	PRICE_BARE_EXEC,
+	PRICE_TRAP, /* a SIGTRAP by which a thread samples itself, without what its handler does */
 	PRICE_COUNT
 };
 
@@ -42,9 +43,10 @@ struct prices_request {
 	bool off_cpu;
 	uint32_t frequency_hz;
 	uint32_t stack_bytes;
-	bool threads, switches, processes, locks; /* what there has been enough of to be worth it */
-	const struct session *session;            /* NULL: there is no agent */
-	const char *agent;                        /* its library; NULL: none */
+	/* What there has been enough of to be worth it. */
+	bool threads, switches, processes, locks, traps;
+	const struct session *session; /* NULL: there is no agent */
+	const char *agent;             /* its library; NULL: none */
 	const char *program; /* which calls prices_program(); NULL: none, shells fork instead */
 	const char *kept;    /* a file that keeps prices from run to run; NULL: none does */
 	bool kept_only;      /* those will do, and nothing is measured */

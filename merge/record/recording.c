@@ -76,6 +76,7 @@ enum agent_role {
 #define WAITS_WALL_NS_MIN (300 * NS_PER_MS) // for so long
 #define PRICE_NS_MAX      (2 * NS_PER_MS)   // of a thread, a fork or an exec
 #define SWITCH_NS_MAX     (50 * NS_PER_US)
+#define TRAP_NS_MAX       (50 * NS_PER_US)
 
 // The process's own at its end, and its parent's, who waits for it.
 #define SWITCHES_OF_PROCESS UINT64_C(2)
@@ -738,6 +739,7 @@ static void tell_prices(struct recording *r)
 	uint64_t forks = seen->processes ? seen->processes - 1 : 0;
 	uint64_t threads = seen->tasks > seen->processes ? seen->tasks - seen->processes : 0;
 	uint64_t spawns = smaller(forks, seen->execs);
+	uint64_t traps = sampler_status(r->sampler)->self_samples;
 	uint64_t worth_ns = run->target_cpu_ns / PRICES_SHARE;
 	struct prices_request request = {
 		.kernel = run->kernel_stacks,
@@ -748,6 +750,7 @@ static void tell_prices(struct recording *r)
 		.switches = (r->switches + stacks) * SWITCH_NS_MAX > worth_ns,
 		.processes = (forks + seen->execs) * PRICE_NS_MAX > worth_ns,
 		.locks = seen->hooks.stalls_ns > worth_ns,
+		.traps = traps * TRAP_NS_MAX > worth_ns,
 		.session = r->session,
 		.agent = r->session ? r->agent : NULL,
 		.program = r->options.pricer,
@@ -774,7 +777,7 @@ static void tell_prices(struct recording *r)
 	const struct starts starts = { threads, spawns, forks - spawns, seen->execs - spawns };
 	const struct starts_cost cost = prices_of_starts(&prices, &starts, run->target_cpu_ns);
 	run->kernel_ns = (uint64_t)(samples * (double)price[PRICE_SAMPLE]) + cost.threads_ns +
-	                 switches * price[PRICE_SWITCH];
+	                 switches * price[PRICE_SWITCH] + traps * price[PRICE_TRAP];
 	run->kernel_ns += idle_gaps(r) * beyond(price[PRICE_IDLE], price[PRICE_SWITCH]) +
 	                  wakeups * beyond(price[PRICE_WAKEUP], price[PRICE_SWITCH]) +
 	                  stacks * beyond(price[PRICE_STACK], price[PRICE_WAKEUP]);

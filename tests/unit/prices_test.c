@@ -5,10 +5,13 @@
 #include "tests/support/expect.h"
 
 #include <inttypes.h>
+#include <linux/perf_event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FILLED    48 // as many as one file keeps
@@ -115,6 +118,34 @@ Test(prices, what_was_measured_with_more_serves_who_asks_for_less_and_never_the_
 	cr_expect(eq(u32, count_lines(NULL), 2));
 	cr_expect(eq(u64, switch_prices(false, false).ns[PRICE_SWITCH], more.ns[PRICE_SWITCH]));
 	cr_expect(eq(u32, count_lines(NULL), 2), "nothing was measured");
+}
+
+Test(prices, what_a_thread_that_samples_itself_pays_is_measured_on_request)
+{
+	struct prices_request request = { .frequency_hz = 999, .stack_bytes = 4096 };
+	struct prices prices = { 0 };
+	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
+		                        .size = sizeof(attr),
+		                        .config = PERF_COUNT_SW_TASK_CLOCK,
+		                        .sample_period = NS_PER_SEC,
+		                        .sigtrap = 1,
+		                        .remove_on_exec = 1,
+		                        .exclude_kernel = 1 };
+	struct sigaction before, after;
+
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		cr_skip("no traps to be had here");
+	close(fd);
+	sigaction(SIGTRAP, NULL, &before);
+	cr_expect(eq(u64, prices_measure(&request).ns[PRICE_TRAP], 0));
+	request.traps = true;
+	for (int i = 0; i < TRIES && !prices.ns[PRICE_TRAP]; i++)
+		prices = prices_measure(&request);
+	sigaction(SIGTRAP, NULL, &after);
+	cr_expect(gt(u64, prices.ns[PRICE_TRAP], 0));
+	cr_expect(lt(u64, prices.ns[PRICE_TRAP], NS_PER_MS));
+	cr_expect(after.sa_handler == before.sa_handler);
 }
 
 Test(prices, nothing_is_measured_for_who_asks_for_what_is_kept_alone)
