@@ -373,6 +373,13 @@ static uint64_t waited_until(const struct wall *w, const struct history *h, cons
 	return exec_ns ? exec_ns : raw->to_ns;
 }
 
+// The end of a child ends no sleep, unless its signal does: who looks after children from time to
+// time sleeps on until its time is over.
+static bool sleeps_on(const struct raw *raw, const struct edge_times *times)
+{
+	return !times && raw->cause == METRIC_OFF_SLEEP && !raw->signalled;
+}
+
 // One after the other: who was waited for in RAW. What TIMES tells may have been taken up again,
 // and was ENDed then. False: nobody is known.
 static bool find_shares(struct wall *w, struct history *h, const struct raw *raw,
@@ -415,8 +422,11 @@ static bool find_shares(struct wall *w, struct history *h, const struct raw *raw
 		return true;
 	// What lies beside the wait is a part of it.
 	bool beside = times && until >= times->to_ns;
+	uint32_t last = deque_last(shares, struct wall_share)->thread;
 	return add_share(shares, raw->to_ns,
-	                 beside ? deque_last(shares, struct wall_share)->thread : WALL_NOBODY);
+	                 beside                  ? last
+	                 : sleeps_on(raw, times) ? 0
+	                                         : WALL_NOBODY);
 }
 
 // The same; but since its thread was woken it has waited for a CPU.

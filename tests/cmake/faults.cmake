@@ -103,7 +103,7 @@ if(OPENBLAS_FOUND)
 endif()
 foreach(name archive array_loop backtracking callers clones collect columns commits compared concatenate consumer digits documents
         double_gemm elements event_loop exact exceptions flushing gil halves imports insert integers inverse joined
-        list_loop lists loader log_stacks median one_by_one one_task records regex scan search sleeping slow_store
+        list_loop lists loader log_stacks looking median one_by_one one_task records regex scan search sleeping slow_store
         subprocesses text thumbs tiny_dot tiny_ops)
   fault(${name}_py ${name}.py)
 endforeach()

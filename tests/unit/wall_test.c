@@ -1884,6 +1884,58 @@ Test(wall, who_sleeps_while_no_process_that_it_started_works_sleeps)
 	wall_free(wall);
 }
 
+// The child, process 2, works for WORKS_MS of the 100 ms that thread 1 waits, and ends.
+static void wait_beside_child(int works_ms, enum metric cause)
+{
+	uint64_t since;
+
+	now = NS_PER_SEC;
+	memset(told, 0, sizeof(told));
+	memset(taken_out, 0, sizeof(taken_out));
+	wall = wall_new(hear, NULL);
+	wall_process(wall, 1, 0);
+	wall_process(wall, 2, 1);
+	begin_running(1, 1);
+	begin_running(2, 2);
+	since = now;
+	change(1, now, THREAD_RUNS, THREAD_BLOCKED);
+	for (int ms = 0; ms < works_ms; ms++) {
+		now += MS;
+		tick(2, 2, false);
+	}
+	change(2, since, THREAD_RUNS, THREAD_RUNS);
+	wall_thread_end(wall, 2, now);
+	now = since + 100 * MS;
+	wall_stack(wall, &(struct wall_stack){ .thread = 1,
+	                                       .node = 3,
+	                                       .metric = cause,
+	                                       .time_ns = since,
+	                                       .duration_ns = now - since,
+	                                       .weight_ns = now - since });
+	wall_span(wall, &(struct span_event){ .thread = 1,
+	                                      .from_ns = since,
+	                                      .to_ns = now,
+	                                      .state = THREAD_BLOCKED,
+	                                      .next = THREAD_RUNS,
+	                                      .cause = cause });
+	now += MS;
+	tick(1, 1, false);
+	wall_finish(wall, now);
+}
+
+Test(wall, who_looks_after_a_child_from_time_to_time_sleeps_on_after_its_end)
+{
+	wait_beside_child(20, METRIC_OFF_SLEEP);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 20, 2));
+	cr_expect(epsilon_eq(dbl, taken_out[METRIC_OFF_SLEEP] / MS, 20, 2));
+	wall_free(wall);
+	// wait4() ends with the child: from then on no CPU was free.
+	wait_beside_child(20, METRIC_OFF_CHILD);
+	cr_expect(epsilon_eq(dbl, told[2] / MS, 20, 2));
+	cr_expect(epsilon_eq(dbl, taken_out[METRIC_OFF_CHILD] / MS, 100, 2));
+	wall_free(wall);
+}
+
 static void begin_two_processes(void)
 {
 	now = NS_PER_SEC;
