@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Rules on processes and threads that are started for very little.
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/op.h"
+#include "base/share.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/rules/evidence.h"
 
@@ -194,7 +196,8 @@ static uint64_t slept(const struct evidence *e)
 }
 
 // NS less what children compute themselves, which who waits for them would have to do instead.
-static uint64_t without_work(const struct evidence *e, uint64_t ns)
+// WORK_NS: what of the rest they may compute, too, as wall time has it.
+static uint64_t without_work(const struct evidence *e, uint64_t ns, uint64_t *work_ns)
 {
 	uint64_t starting = 0, start_cpu = 0, work = 0;
 
@@ -205,11 +208,14 @@ static uint64_t without_work(const struct evidence *e, uint64_t ns)
 		if (is_start(time))
 			starting += evidence_sum(time->critical_ns, OWN);
 	}
+	*work_ns = e->wall.ranks && ns > starting ? ns - starting : 0;
 	if (work <= start_cpu)
 		return ns;
 	// Wall time has what they do; where nothing ranks it, they may have waited for a CPU.
-	if (e->wall.ranks)
+	if (e->wall.ranks) {
+		*work_ns = 0;
 		return ns < starting ? ns : starting;
+	}
 	return ns > work ? ns - work : 0;
 }
 
@@ -303,6 +309,33 @@ static void place_start(const struct evidence *e, struct finding *finding, char 
 	}
 }
 
+// The place whose own time, of all threads, in what RULE is about is longest. Wall time has what
+// the children did instead of the waits for them.
+static void add_own_place(const struct evidence *e, const struct rule *rule,
+                          struct finding *finding)
+{
+	const struct activities *a = e->activities;
+	cleanup_free uint64_t *ns = calloc(a->place_count + 1, sizeof(*ns));
+	size_t best = 0;
+
+	for (size_t i = 0; ns && i < a->time_count; i++) {
+		const struct activity_time *time = &a->times[i];
+		if (time->place != ACTIVITY_NO_PLACE && time->doing & rule->doing &&
+		    !(time->doing & rule->not_doing))
+			ns[time->place] += evidence_sum(time->ns, rule->metrics);
+	}
+	for (size_t i = 1; ns && i < a->place_count; i++)
+		best = ns[i] > ns[best] ? i : best;
+	if (!ns || !a->place_count || !ns[best])
+		return;
+	const struct activity_place *place = &a->places[best];
+	const char *function = profile_string(e->profile, place->function);
+	finding_add(finding, &(struct finding_row){ .function = function ? function : "?",
+	                                            .file = profile_string(e->profile, place->file),
+	                                            .line = (int)place->line,
+	                                            .ns = ns[best] });
+}
+
 static enum measured measure_processes(const struct evidence *e, const struct rule *rule,
                                        struct finding *finding)
 {
@@ -316,14 +349,21 @@ static enum measured measure_processes(const struct evidence *e, const struct ru
 		return MEASURED_NOTHING;
 	// They are waited for elsewhere.
 	const struct rule starting = { .doing = rule->doing,
-		                       .not_doing = ACTIVITY(REAP),
+		                       .not_doing = rule->not_doing | ACTIVITY(REAP),
 		                       .metrics = OWN };
 	measure_doing(e, &starting, finding);
 	if (!finding->row_count)
 		measure_doing(e, rule, finding);
+	if (!finding->row_count)
+		add_own_place(e, &starting, finding);
+	if (!finding->row_count)
+		add_own_place(e, rule, finding);
 	const uint64_t all = evidence_doing(e, rule->doing, OWN) + waited_for_children(e, rule);
 	const uint64_t asleep = slept(e), awake = all > asleep ? all - asleep : 0;
-	weigh(e, without_work(e, awake), rule->doing, finding);
+	uint64_t work_ns;
+	const uint64_t worth = without_work(e, awake, &work_ns);
+	weigh(e, worth, rule->doing, finding);
+	finding->saving_margin_ns = ns_whole(share_of(work_ns, worth) * (double)finding->saving_ns);
 	place_start(e, finding, place, sizeof(place));
 	name_processes(e->profile, names, sizeof(names));
 	// What they compute may have to be done elsewhere, or not at all.
@@ -391,6 +431,8 @@ const struct rule rules_start[] = {
 	  .within = { "IO-WAIT", "CPU-SYS", "MEM-FAULT", "PY-INTERP", "IO-OPEN", "IO-TINY",
 	              "CPU-FLAT" },
 	  .doing = ACTIVITY(SPAWN),
+	  // The import of a module that starts processes starts none.
+	  .not_doing = ACTIVITY(IMPORT),
 	  .whole_run = true,
 	  .narrows = true,
 	  .metrics = OWN },

@@ -774,8 +774,9 @@ static void pass(uint32_t thread, uint64_t from_ns, uint64_t to_ns, enum thread_
 }
 
 // A child of the first process that is blocked for CAUSE nearly all its life, in which that waits
-// for it.
-static void wait_for_child(uint32_t child, enum metric cause, const char *stack)
+// for it in WAIT.
+static void wait_for_child_in(uint32_t child, enum metric cause, const char *stack,
+                              const char *wait)
 {
 	const uint64_t from_ns = f.now_ns, to_ns = from_ns + 50 * MS;
 
@@ -796,7 +797,7 @@ static void wait_for_child(uint32_t child, enum metric cause, const char *stack)
 	pass(1, from_ns, from_ns, THREAD_RUNS, THREAD_BLOCKED, METRIC_OFF_OTHER);
 	pass(child, from_ns, from_ns, THREAD_READY, THREAD_BLOCKED, METRIC_OFF_OTHER);
 	add(&f, child, cause, 50, stack);
-	add(&f, 1, METRIC_OFF_CHILD, 50, "main a.c:3 > run a.c:9 > wait4@libc");
+	add(&f, 1, METRIC_OFF_CHILD, 50, wait);
 	f.now_ns = to_ns;
 	pass(child, from_ns, to_ns, THREAD_BLOCKED, THREAD_RUNS, cause);
 	profile_take(f.profile, &(struct sampled){ .kind = SAMPLED_THREAD_END,
@@ -804,7 +805,32 @@ static void wait_for_child(uint32_t child, enum metric cause, const char *stack)
 							   .thread = child, .time_ns = to_ns } });
 	profile_end_process(f.profile, child, to_ns);
 	pass(1, from_ns, to_ns, THREAD_BLOCKED, THREAD_RUNS, METRIC_OFF_CHILD);
+}
+
+static void wait_for_child(uint32_t child, enum metric cause, const char *stack)
+{
+	wait_for_child_in(child, cause, stack, "main a.c:3 > run a.c:9 > wait4@libc");
 	add(&f, 1, METRIC_ON_CPU, 1, "main a.c:3 > run a.c:8 > posix_spawn@libc");
+}
+
+// Wall time has the children's own work where their parent waits for them.
+Test(finding_ops, the_import_of_what_starts_processes_starts_none)
+{
+#define PY "/usr/lib/python3.11/subprocess.py:"
+	add(&f, 1, METRIC_ON_CPU, 40,
+	    "{<module> a.py:1} > {_find_and_load <frozen importlib._bootstrap>:1027} > "
+	    "{<module> " PY "46}");
+	for (uint32_t k = 0; k < 40; k++)
+		wait_for_child_in(2 + k, METRIC_OFF_FILE, "main b.c:3 > openat@libc",
+		                  k % 4 ? "{run a.py:7} > {Popen.__init__ " PY "1026}"
+		                        : "{run a.py:9} > {Popen.wait " PY "1264}");
+	profile_end_wall(f.profile, f.now_ns);
+	finish(2000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "CPU-SPAWN");
+	cr_assert_not_null(finding);
+	cr_expect_eq(finding->line, 7, "line %d", finding->line);
+#undef PY
 }
 
 // A script that polls starts `sleep` again and again; to sleep by itself would take as long.
