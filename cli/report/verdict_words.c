@@ -57,10 +57,18 @@ static bool begins_with(const char *text, const char *beginning)
 	return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
+// With NAME, not with a longer word: "starting" does not begin with start().
+static bool begins_with_name(const char *text, const char *name)
+{
+	char next = begins_with(text, name) ? text[strlen(name)] : '_';
+
+	return next != '_' && !isalnum((unsigned char)next);
+}
+
 // As a sentence; one that begins with a function's name has that as it is.
 void verdict_say_finding(const struct finding *finding, struct verdict *v)
 {
-	bool named = finding->function && begins_with(finding->fact, finding->function);
+	bool named = finding->function && begins_with_name(finding->fact, finding->function);
 
 	verdict_say(v, "%c%s.", named ? finding->fact[0] : toupper((unsigned char)finding->fact[0]),
 	            finding->fact + 1);

@@ -1077,6 +1077,12 @@ Test(text_verdict, a_sentence_that_begins_with_a_function_has_its_name_as_it_is)
 	finding->saving_ns = 39 * NS_PER_SEC;
 	snprintf(finding->fact, sizeof(finding->fact), "decode (a.c:9) works alone");
 	expect_verdict(profile, "  decode (a.c:9) works alone.");
+	profile = fake_profile_with_findings();
+	finding = &profile->findings[0];
+	finding->function = "start";
+	finding->saving_ns = 39 * NS_PER_SEC;
+	snprintf(finding->fact, sizeof(finding->fact), "starting 24 processes");
+	expect_verdict(profile, "  Starting 24 processes.");
 }
 
 Test(text_verdict, an_op_that_takes_longer_than_a_finding_comes_first)
