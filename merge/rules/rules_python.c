@@ -869,8 +869,8 @@ const struct rule rules_python[] = {
 	  .title = "Python interpreter",
 	  .formula =
 	          "CPU time of the interpreter at work for Python code, without what C functions "
-	          "take that it calls, as a share of the critical thread's time, or of all CPU "
-	          "time",
+	          "take that it calls and without garbage collection, as a share of the critical "
+	          "thread's time, or of all CPU time",
 	  .why = "One bytecode step of the interpreter takes some 30 ns, where compiled code "
 	         "takes one.",
 	  .advice = "Process many elements per call: NumPy's array operations, built-in functions "
@@ -880,7 +880,7 @@ const struct rule rules_python[] = {
 	  .doing = ACTIVITY(PYTHON),
 	  .not_doing = ACTIVITY(IMPORT) | ACTIVITY(THROW) | ACTIVITY(REGEX) | ACTIVITY(DEEPCOPY) |
 	               ACTIVITY(LOGGING) | ACTIVITY(DATE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
-	               ACTIVITY(SERIALIZE) | ACTIVITY(INSPECT) | ACTIVITY(EXACT),
+	               ACTIVITY(SERIALIZE) | ACTIVITY(INSPECT) | ACTIVITY(EXACT) | ACTIVITY(GC),
 	  .metrics = 1u << METRIC_ON_CPU },
 	{ .id = "PY-ELEMENT",
 	  .subject = RULES_PYTHON,

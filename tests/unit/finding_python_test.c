@@ -890,6 +890,19 @@ Test(finding_python, collections_of_garbage)
 	}
 }
 
+// It takes the place of the interpreter at a line, and is no time in which that works for it.
+Test(finding_python, a_collection_of_garbage_is_no_work_of_the_interpreter)
+{
+	collect(400);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *interpreter = finding_of(findings, "PY-INTERP");
+	cr_assert_not_null(interpreter);
+	cr_expect_eq(interpreter->saving_ns, 600 * MS);
+	cr_expect_eq(interpreter->line, 4);
+	cr_assert_not_null(finding_of(findings, "PY-GC"));
+	cr_expect_eq(finding_of(findings, "PY-GC")->saving_ns, 400 * MS);
+}
+
 // Imports are told with what they waited for a CPU.
 Test(finding_python, no_start_is_longer_than_the_run)
 {
