@@ -81,6 +81,24 @@ static const struct calls calls[] = {
 	{ "vectorize", "",
 	  "numpy.vectorize() calls a Python function for each element: write the function with "
 	  "array operations (numpy.where(), numpy.select()), or compile it (Numba's @vectorize)." },
+	{ "",
+	  "{built-in method builtins.eval}|{built-in method builtins.exec}|"
+	  "{built-in method builtins.compile}",
+	  "Each call of it on a text parses and compiles that: where the same text comes again, call "
+	  "compile() on it once and keep the code, or make a function of it "
+	  "(eval(\"lambda n: \" + text)); for plain data use ast.literal_eval() or JSON." },
+	{ "pformat|pprint|saferepr", "PrettyPrinter.pformat|PrettyPrinter.pprint",
+	  "pprint formats in Python, and sorts the keys of each dict. Where the text may be dropped, "
+	  "as a debug message is, check the level first (log.isEnabledFor(logging.DEBUG)): an "
+	  "f-string is made before the logger is called; else use repr() or json.dumps()." },
+	{ "", "Series.__getitem__|Series.__setitem__|NDFrame.__getattr__|Series.__getattr__",
+	  "Each access to one element of a Series takes microseconds: where a function is given rows "
+	  "(apply() with axis=1, iterrows()), compute with whole columns "
+	  "(frame[\"a\"] * frame[\"b\"], numpy.where()); for a loop take the columns out first "
+	  "(to_numpy(), tolist())." },
+	{ "concat", "",
+	  "Joining in a loop copies each time all that is there already: collect the pieces in a "
+	  "list, and join them once behind the loop (pandas.concat(pieces))." },
 	{ "iterrows", "DataFrame.iterrows",
 	  "iterrows() makes a Series of each row: compute with whole columns "
 	  "(frame[\"a\"] * frame[\"b\"], numpy.where(), groupby()); where it must be a loop, "

@@ -455,6 +455,8 @@ static bool is_vectorized(const struct evidence *e, const struct activity_time *
 struct line_time {
 	uint64_t all, interpreter, elements, objects, halves, preparing;
 	uint64_t statements, stepping; // sqlite3's execute(), and of that what SQLite does
+	uint64_t most;                 // of one callee
+	uint32_t callee;               // that one
 };
 
 // Time on a CPU, of the critical thread, by place.
@@ -470,6 +472,10 @@ static struct line_time *time_of_lines(const struct evidence *e)
 		struct line_time *line = &lines[time->place];
 		uint64_t ns = time->critical_ns[METRIC_ON_CPU];
 		line->all += ns;
+		if (time->callee && ns > line->most) {
+			line->most = ns;
+			line->callee = time->callee;
+		}
 		line->interpreter += time->doing & ACTIVITY(PYTHON) ? ns : 0;
 		line->elements += time->doing & ACTIVITY(ELEMENT) ? ns : 0;
 		line->objects +=
@@ -516,6 +522,7 @@ static void add_line(const struct evidence *e, size_t place, const struct line_t
 				     .function = function ? function : "?",
 				     .file = strings_get(strings, at->file),
 				     .line = (int)at->line,
+				     .callee = strings_get(strings, line->callee),
 				     .ns = line->all,
 				     .share = (double)line->all / (double)sum,
 			     });
@@ -667,6 +674,8 @@ static const struct rule_callee ways_to_serialize[] = {
 	{ "submit", SEND_TOGETHER },
 	{ "apply_async", SEND_TOGETHER },
 	{ "Pool.imap", SEND_TOGETHER },
+	{ "IMapIterator", SEND_TOGETHER },
+	{ "as_completed", SEND_TOGETHER },
 	{ "Pool", SEND_LESS },
 	{ "Process.start", SEND_LESS },
 	{ "Process._bootstrap", SEND_LESS },
@@ -851,6 +860,15 @@ static enum measured measure_interpreter(const struct evidence *e, const struct 
 	return measured;
 }
 
+static const struct rule_callee ways_to_join[] = {
+	{ "concat",
+	  "Joining in a loop copies each time all that is there already: collect the pieces in a "
+	  "list, and join them once behind the loop. An empty table to begin with has columns of "
+	  "objects, and makes the result so: leave it out. Else convert such columns once, where "
+	  "they are made." },
+	{ NULL, NULL },
+};
+
 static const struct rule_callee ways_to_inspect[] = {
 	{ "_exc", "Do not format a traceback for each error: log str(e), count errors, or format "
 	          "only the first few." },
@@ -956,6 +974,7 @@ const struct rule rules_python[] = {
 	  .advice = "Look at the array's dtype: None, Decimal, strings or lists of unequal length "
 	            "among the data make it object. Convert it once, where it is made: "
 	            "dtype=float (None becomes nan), astype(), or a masked array.",
+	  .by_callee = ways_to_join,
 	  .source = "our choice",
 	  .measure = measure_objects },
 	{ .id = "PY-HALF",

@@ -83,6 +83,18 @@ Test(finding_memory, page_faults_are_no_system_calls)
 	}
 }
 
+Test(finding_memory, an_array_of_indices_takes_fresh_memory_for_what_a_slice_does_not)
+{
+	add(&f, 1, METRIC_ON_CPU, 1000,
+	    "{windows a.py:9} > {slot$'__getitem__'$of$'numpy.ndarray'$objects}@libc > "
+	    "asm_exc_page_fault@kernel");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "MEM-FAULT");
+	cr_assert_not_null(finding);
+	cr_expect(strstr(finding->advice, "use slices") != NULL, "%s", finding->advice);
+}
+
 // What an interpreter allocates for a script is up to its own authors.
 Test(finding_memory, allocations_of_an_interpreter_are_nothing_to_change)
 {

@@ -252,6 +252,32 @@ Test(finding_python, who_waits_while_a_pool_sends_objects_is_the_place_of_that)
 	}
 }
 
+// imap() sends each element by itself, and a future is one message there and one back.
+Test(finding_python, who_waits_for_results_one_by_one_is_advised_to_send_many_at_once)
+{
+	static const char *const waits[] = { "{<module> app.py:3} > {IMapIterator.next " LIB
+		                             "multiprocessing/pool.py:861} > {wait " LIB
+		                             "threading.py:327}",
+		                             "{<module> app.py:3} > {as_completed " LIB
+		                             "concurrent/futures/_base.py:243} > {wait " LIB
+		                             "threading.py:327}" };
+
+	for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++) {
+		end();
+		begin();
+		add_thread(&f, 10, 1, 110, "tasks");
+		add(&f, 1, METRIC_OFF_LOCK, 900, waits[i]);
+		add(&f, 10, METRIC_ON_CPU, 600,
+		    "{_handle_tasks " LIB "multiprocessing/pool.py:540} > {Connection.send " LIB
+		    "multiprocessing/connection.py:205} > memcpy@libc");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "PY-SERIALIZE");
+		cr_assert_not_null(finding);
+		cr_expect(strstr(finding->advice, "chunksize=") != NULL, "%s", finding->advice);
+	}
+}
+
 // The elements' own work is Python's: NumPy's share of it tells which lines they are.
 Test(finding_python, arrays_of_objects)
 {
@@ -274,6 +300,20 @@ Test(finding_python, arrays_of_objects)
 		cr_expect_eq(finding != NULL, table[i].fires, "row %zu", i);
 		cr_expect(!finding || (finding->line == 8 && finding->saving_ns == 800 * MS));
 	}
+}
+
+// A table of objects that grows in a loop is slow by that, whatever its columns are.
+Test(finding_python, a_table_of_objects_that_grows_is_advised_to_be_joined_once)
+{
+	add(&f, 1, METRIC_ON_CPU, 800,
+	    "{collect train.py:8} > {concat /usr/lib/python3/dist-packages/pandas/core/reshape/"
+	    "concat.py:380} > OBJECT_copyswapn@libc");
+	add(&f, 1, METRIC_ON_CPU, 200, "{collect train.py:9} > fft@libc");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *finding = finding_of(findings, "PY-OBJECTS");
+	cr_assert_not_null(finding);
+	cr_expect(strstr(finding->advice, "once behind the loop") != NULL, "%s", finding->advice);
 }
 
 // CPUs have no arithmetic for them.
@@ -606,6 +646,7 @@ Test(finding_python, advice_is_for_what_is_called)
 		  "PY-SERIALIZE", "chunksize=" },
 		{ AT "{DataFrame.iterrows " LIB "pandas/core/frame.py:1371}", "PY-INTERP",
 		  "whole columns" },
+		{ AT "{pformat " LIB "pprint.py:64}", "PY-INTERP", "isEnabledFor" },
 		{ AT "{stack " LIB "inspect.py:1755}", "PY-INSPECT", "sys._getframe(1)" },
 		{ AT "{format_exc " LIB "traceback.py:168}", "PY-INSPECT", "str(e)" },
 		{ AT "{Logger.warning " LIB "logging/__init__.py:1501} > {print_stack " LIB

@@ -197,7 +197,7 @@ static struct frame frame_of(struct fixture *f, const char *text, bool innermost
 		return op_frame(f, text);
 	// "{method$'sub'$of$'re.Pattern'$objects}@libc" is a C function by Python's name for it.
 	if (text[0] == '{' && strncmp(text, "{method$", 8) != 0 &&
-	    strncmp(text, "{built-in$", 10) != 0)
+	    strncmp(text, "{slot$", 6) != 0 && strncmp(text, "{built-in$", 10) != 0)
 		return python_frame(f, text);
 	if (text[0] == '~')
 		return interpreter_frame(frame_of(f, text + 1, innermost));
