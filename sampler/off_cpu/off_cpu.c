@@ -588,11 +588,14 @@ static void tell_span(const struct off_cpu *o, struct span_event span, enum thre
 // The kernel may wake a thread that is still on its way off the CPU: by so much before its record.
 #define WOKEN_EARLY_NS (50 * NS_PER_US)
 
-/* OFF is a wait from FROM_NS to TO_NS. */
+/* OFF is a wait from FROM_NS to TO_NS. What woke the thread before it last got a CPU ended the wait
+   before that, however short the time between the two. */
 static void add_waker(const struct off_cpu_state *s, struct span_event *off, uint64_t from_ns,
                       uint64_t to_ns)
 {
-	if (!s->out || s->woken_ns > to_ns || s->woken_ns + WOKEN_EARLY_NS < from_ns)
+	bool before = s->in_ns < from_ns && s->woken_ns <= s->in_ns;
+
+	if (!s->out || before || s->woken_ns > to_ns || s->woken_ns + WOKEN_EARLY_NS < from_ns)
 		return;
 	off->woken_ns = max_ns(s->woken_ns, from_ns);
 	off->waker = s->waker;
@@ -746,6 +749,7 @@ void off_cpu_switch(struct off_cpu *o, struct thread *thread, uint64_t time_ns, 
 	time_ns = max_ns(time_ns, s->since_ns);
 	end_state(o, thread, time_ns, in ? THREAD_RUNS : preempted ? THREAD_READY : THREAD_BLOCKED);
 	s->since_ns = time_ns;
+	s->in_ns = in ? time_ns : s->in_ns;
 	s->sampled_ns = thread->sampled_ns;
 	s->out = !in;
 	s->reported = METRIC_ON_CPU;

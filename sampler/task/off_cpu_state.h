@@ -41,6 +41,7 @@ struct off_cpu_state {
 	/* What it waits for, as it has reported itself; METRIC_ON_CPU: it has not. */
 	enum metric reported;
 	uint64_t since_ns; /* when its present state began */
+	uint64_t in_ns;    /* when it got a CPU last; 0: no record has said so */
 	uint64_t woken_ns; /* when it was woken last; 0: no wakeup has been seen */
 	uint32_t waker;    /* number; 0: nobody that is followed */
 	enum woken_by woken_by;

@@ -121,6 +121,24 @@ Test(off_cpu, a_thread_may_be_woken_on_its_way_off_the_cpu)
 	cr_expect(eq(u64, wait_and_wake(NS_PER_SEC / 2).woken_ns, 0), "of an earlier wait");
 }
 
+// Who is woken for a lock and polls right then is not woken from that poll.
+Test(off_cpu, a_thread_that_runs_for_a_moment_was_not_woken_from_the_wait_behind_that)
+{
+	start(true);
+	open_with((struct off_cpu_options){ .switch_samples = true, .span = keep_wait });
+	off_cpu_begin(o, &thread, 0);
+	in(0);
+	out(NS_PER_SEC / 2);
+	off_cpu_woken(o, &thread, NS_PER_SEC - 30 * NS_PER_US, 3, WOKEN_BY_THREAD);
+	in(NS_PER_SEC - 20 * NS_PER_US);
+	cr_expect(eq(u64, last_wait.woken_ns, NS_PER_SEC - 30 * NS_PER_US));
+	out(NS_PER_SEC);
+	in(2 * NS_PER_SEC);
+	cr_expect(eq(u64, last_wait.from_ns, NS_PER_SEC));
+	cr_expect(eq(u64, last_wait.woken_ns, 0));
+	finish(0, 3 * NS_PER_SEC);
+}
+
 // Without kernel stacks a wait of a millisecond is over before anybody has looked.
 Test(off_cpu, a_wait_in_a_call_that_was_reported_has_its_cause_without_a_look)
 {
