@@ -18,10 +18,6 @@
 #define SWEEP_LEAST 64
 #define FORGET_PART 8 // of all threads, one in so many is over
 
-// So long it takes a thread that was sent a signal to get a CPU, at most: where it takes longer the
-// signal has not woken it.
-#define WOKEN_NS (20 * NS_PER_MS)
-
 // So much waiting that was looked at says what a thread usually waits for.
 #define SEEN_NS   NS_PER_SEC
 

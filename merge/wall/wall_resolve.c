@@ -373,11 +373,16 @@ static uint64_t waited_until(const struct wall *w, const struct history *h, cons
 	return exec_ns ? exec_ns : raw->to_ns;
 }
 
-// The end of a child ends no sleep, unless its signal does: who looks after children from time to
-// time sleeps on until its time is over.
-static bool sleeps_on(const struct raw *raw, const struct edge_times *times)
+// The end of another thread, at END_NS, ends no sleep, and a poll only at once, as SIGCHLD and the
+// end of a file do. Who looks after children from time to time, or polls with a timeout, waits on
+// until its time is over.
+static bool waits_on(const struct raw *raw, const struct edge_times *times, uint64_t end_ns)
 {
-	return !times && raw->cause == METRIC_OFF_SLEEP && !raw->signalled;
+	bool polls = raw->cause == METRIC_OFF_NET || raw->cause == METRIC_OFF_PIPE;
+
+	if (times || raw->signalled)
+		return false;
+	return raw->cause == METRIC_OFF_SLEEP || (polls && raw->to_ns > end_ns + WOKEN_NS);
 }
 
 // One after the other: who was waited for in RAW. What TIMES tells may have been taken up again,
@@ -424,9 +429,9 @@ static bool find_shares(struct wall *w, struct history *h, const struct raw *raw
 	bool beside = times && until >= times->to_ns;
 	uint32_t last = deque_last(shares, struct wall_share)->thread;
 	return add_share(shares, raw->to_ns,
-	                 beside                  ? last
-	                 : sleeps_on(raw, times) ? 0
-	                                         : WALL_NOBODY);
+	                 beside                        ? last
+	                 : waits_on(raw, times, until) ? 0
+	                                               : WALL_NOBODY);
 }
 
 // The same; but since its thread was woken it has waited for a CPU.

@@ -73,6 +73,10 @@ static inline void deque_fini(struct deque *d)
    of the clock that its samples come by. */
 #define ESTIMATE_NS (10 * NS_PER_MS)
 
+/* So long it takes a thread that was sent a signal, or whose peer has ended, to get a CPU, at most:
+   where it takes longer that has not woken it. */
+#define WOKEN_NS (20 * NS_PER_MS)
+
 struct piece {
 	uint64_t from_ns, to_ns;
 	uint32_t owner;

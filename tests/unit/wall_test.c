@@ -1929,6 +1929,13 @@ Test(wall, who_looks_after_a_child_from_time_to_time_sleeps_on_after_its_end)
 	cr_expect(epsilon_eq(dbl, told[2] / MS, 20, 2));
 	cr_expect(epsilon_eq(dbl, taken_out[METRIC_OFF_SLEEP] / MS, 20, 2));
 	wall_free(wall);
+	// So does a poll with a timeout; one that the child's end has ended does not.
+	wait_beside_child(20, METRIC_OFF_NET);
+	cr_expect(epsilon_eq(dbl, taken_out[METRIC_OFF_NET] / MS, 20, 2));
+	wall_free(wall);
+	wait_beside_child(90, METRIC_OFF_NET);
+	cr_expect(epsilon_eq(dbl, taken_out[METRIC_OFF_NET] / MS, 100, 2));
+	wall_free(wall);
 	// wait4() ends with the child: from then on no CPU was free.
 	wait_beside_child(20, METRIC_OFF_CHILD);
 	cr_expect(epsilon_eq(dbl, told[2] / MS, 20, 2));
