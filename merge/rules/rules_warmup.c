@@ -94,6 +94,10 @@ static enum measured measure_none(const struct evidence *e, const struct rule *r
 	return finding_say(finding, "%s did not reach a steady level before the run ended", first);
 }
 
+// Other processes have the CPUs at one time of the run and not at another: then it is not the
+// program that becomes slower.
+#define OTHERS_PERCENT 10 // of wall time, waited for them
+
 static enum measured measure_drift(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
 {
@@ -103,6 +107,13 @@ static enum measured measure_drift(const struct evidence *e, const struct rule *
 	(void)rule;
 	if (!has_series(e, finding))
 		return MEASURED_LACKS;
+	double others = percent_of(e->contention.critical.others_ns, e->wall_ns);
+	if (w->verdict == WARMUP_SLOWS_DOWN && others > OTHERS_PERCENT)
+		return finding_lacks(
+			finding,
+			"other processes used the CPUs for %.0f %% of wall time, which "
+			"may have made steps slower",
+			others);
 	finding->value = w->verdict == WARMUP_SLOWS_DOWN ? (double)w->count : 0;
 	if (finding->value > 0)
 		add_rows(e, finding);
@@ -207,7 +218,10 @@ const struct rule rules_warmup[] = {
 	  .threshold = 0,
 	  .whole_run = true,
 	  .title = "steps become slower",
-	  .formula = "ops with most of the time whose calls take longer all the time",
+	  .formula =
+	          "ops with most of the time whose calls take longer all the time; nothing where "
+	          "the critical thread waits for CPUs that other processes have for 10 % of wall "
+	          "time and more",
 	  .why = "Growing work, fragmented memory, or a CPU that throttles: a longer run is "
 	         "slower still.",
 	  .advice = "Find what grows with each call: lists that are searched, strings that are "

@@ -571,6 +571,24 @@ Test(finding, it_becomes_slower_and_slower)
 	cr_expect_null(finding_of(fired, "WARM-FIRST"));
 }
 
+// Who has to wait for CPUs that others have is slower for that.
+Test(finding, other_processes_may_be_what_makes_steps_slower)
+{
+	for (uint64_t waited_ms = 300; waited_ms <= 900; waited_ms += 600) {
+		end();
+		begin();
+		for (unsigned i = 0; i < 60; i++)
+			call("step", 10 + 2 * i);
+		add(&f, 1, METRIC_OFF_RUNNABLE, waited_ms, "main a.c:3 > work a.c:5");
+		add(&f, 1, METRIC_ON_CPU, 4140 - waited_ms, "main a.c:3 > work a.c:5");
+		finish_now();
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(answer_of_rule(findings, "STAT-DRIFT")->state,
+		             waited_ms == 300 ? RULE_FIRED : RULE_UNKNOWN, "%s",
+		             answer_of_rule(findings, "STAT-DRIFT")->why);
+	}
+}
+
 Test(finding, warm_up_needs_something_to_compare)
 {
 	finish_now();
