@@ -259,8 +259,9 @@ static bool is_own(const char *name, uint16_t coroutine)
 static void add_name(uint16_t coroutine, uint32_t name)
 {
 	const uint16_t places[] = { coroutine, (uint16_t)name };
+	const struct sums_place *p = name ? await_sums_place(name) : NULL;
 
-	if (name && !is_own(await_sums_place(name)->name, coroutine))
+	if (p && !is_own(p->name, coroutine))
 		await_sums_add(await_sums_row(AWAIT_NAME, places, 2), 1, 0, 0);
 }
 
