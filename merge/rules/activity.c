@@ -486,6 +486,10 @@ static void take_node(struct asking *a, uint32_t id)
 	// An element at the end of a list comes without moving the others.
 	if (!(~state->doing & (ACTIVITY(POP) | ACTIVITY(COPY))))
 		state->doing |= ACTIVITY(SHIFT);
+	if (!(~state->doing & (ACTIVITY(RELOCATE) | ACTIVITY(OBJECT))))
+		state->doing |= ACTIVITY(RECOPY);
+	if (!(~state->doing & (ACTIVITY(REGROW) | ACTIVITY(RELEASE))))
+		state->doing |= ACTIVITY(REFREE);
 	// What a copy of an object allocates is part of the copy.
 	if (!(~state->doing & (ACTIVITY(OBJECT) | ACTIVITY(ALLOCATE))))
 		state->doing |= ACTIVITY(COPY);

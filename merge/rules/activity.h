@@ -72,6 +72,9 @@ enum activity {
 	ACTIVITY_COPY,       /* memcpy, memmove, and what a copy of an object allocates */
 	ACTIVITY_FILL,       /* memset: sets all of a piece of memory to one value */
 	ACTIVITY_MOVED,      /* moves an object: a move constructor or assignment */
+	ACTIVITY_RELOCATE,   /* moves a vector's elements to another block, or copies them there */
+	ACTIVITY_RECOPY,     /* of these, copies an object: its move constructor may throw */
+	ACTIVITY_REFREE,     /* gives back what a vector's elements have that it has relocated */
 	ACTIVITY_OBJECT,     /* copies an object: a copy constructor, an assignment, a clone */
 	ACTIVITY_STRING_END, /* strlen, strcat: walks to the end of a string, or to a place in a
 	                        string or linked list */
@@ -109,27 +112,28 @@ enum activity {
 	ACTIVITY_INVERT,    /* inverts a matrix */
 	ACTIVITY_FROM_LIST, /* PyTorch makes a tensor, element by element where it is a list */
 	ACTIVITY_CALLBACK,  /* asyncio's event loop runs a callback, or a step of a task */
-	ACTIVITY_ELEMENT,   /* NumPy takes something out of an array, or puts it in */
-	ACTIVITY_PREPARE,   /* NumPy prepares a call: looks at its arguments, makes the result */
-	ACTIVITY_CAST,      /* NumPy converts an array to another type */
-	ACTIVITY_NO_BLAS,   /* NumPy multiplies matrices without BLAS */
-	ACTIVITY_HALF,      /* NumPy computes with numbers of 16 bits, each by way of 32 */
-	ACTIVITY_OBJECTS,   /* NumPy works on arrays whose elements are Python objects */
-	ACTIVITY_JOINED,    /* an op that makes one tensor of several */
-	ACTIVITY_GC,        /* Python's garbage collection */
-	ACTIVITY_BLAS,      /* an op of linear algebra, or a convolution */
-	ACTIVITY_TENSORS,   /* an op that copies tensors */
-	ACTIVITY_TINY,      /* an op whose calls take a few microseconds */
-	ACTIVITY_LONG,      /* an op that takes some times that itself, without those within it */
-	ACTIVITY_DOUBLE,    /* linear algebra in double precision */
-	ACTIVITY_TRACE,     /* a debugger, a tracer, a coverage tool looks on */
+	ACTIVITY_REGROW, /* a vector of C++'s takes a larger block, and all that it has done then */
+	ACTIVITY_ELEMENT, /* NumPy takes something out of an array, or puts it in */
+	ACTIVITY_PREPARE, /* NumPy prepares a call: looks at its arguments, makes the result */
+	ACTIVITY_CAST,    /* NumPy converts an array to another type */
+	ACTIVITY_NO_BLAS, /* NumPy multiplies matrices without BLAS */
+	ACTIVITY_HALF,    /* NumPy computes with numbers of 16 bits, each by way of 32 */
+	ACTIVITY_OBJECTS, /* NumPy works on arrays whose elements are Python objects */
+	ACTIVITY_JOINED,  /* an op that makes one tensor of several */
+	ACTIVITY_GC,      /* Python's garbage collection */
+	ACTIVITY_BLAS,    /* an op of linear algebra, or a convolution */
+	ACTIVITY_TENSORS, /* an op that copies tensors */
+	ACTIVITY_TINY,    /* an op whose calls take a few microseconds */
+	ACTIVITY_LONG,    /* an op that takes some times that itself, without those within it */
+	ACTIVITY_DOUBLE,  /* linear algebra in double precision */
+	ACTIVITY_TRACE,   /* a debugger, a tracer, a coverage tool looks on */
 	/* Around all others. */
 	ACTIVITY_IMPORT,  /* Python's import system, and all that it runs */
 	ACTIVITY_LOADER,  /* a data loader of PyTorch's, and all that it runs */
 	ACTIVITY_WORKER,  /* one of its workers, and all that it runs */
 	ACTIVITY_COMPILE, /* a compiler that the program runs, see compiling.h */
 	/* In the user's own code: a bit each for enum loop_kind, symbolize/loop/loop_fact.h. */
-	ACTIVITY_IN_LOOP = 96,
+	ACTIVITY_IN_LOOP = 100,
 	ACTIVITY_COUNT = ACTIVITY_IN_LOOP + LOOP_KINDS
 };
 
@@ -146,7 +150,7 @@ _Static_assert(ACTIVITY_COMPILE < ACTIVITY_IN_LOOP, "and none for two");
 	(ACTIVITY(IMPORT) | ACTIVITY(LOADER) | ACTIVITY(WORKER) | ACTIVITY(COMPILE))
 
 /* These go on there, too, and are charged to what runs within them. */
-#define ACTIVITIES_WITHIN ACTIVITY(CALLBACK)
+#define ACTIVITIES_WITHIN (ACTIVITY(CALLBACK) | ACTIVITY(REGROW))
 
 /* These go on in the C library and the kernel, for whatever code has asked for it. */
 #define ACTIVITIES_BELOW                                                                           \

@@ -200,6 +200,12 @@ static const struct names table[] = {
 	  "std::istream& std::istream::_M_extract<*|std::istream::operator>>*|std::num_get<*|"
 	  "std::basic_istream<*::operator>>*|std::basic_istream<* std::operator>>*|"
 	  "std::istream::_M_extract<*|std::basic_istream<* std::getline*|std::istream::get*" },
+	// What std::vector calls where it cannot move bytes.
+	{ ACTIVITY(RELOCATE), "*std::__uninitialized_move_if_noexcept*|"
+	                      "*std::__1::__uninitialized_allocator_move_if_noexcept*" },
+	{ ACTIVITY(REGROW),
+	  "*vector<*::_M_realloc_insert*|*vector<*::_M_realloc_append*|"
+	  "*vector<*::__push_back_slow_path*|*vector<*::__emplace_back_slow_path*" },
 	{ ACTIVITY(SHARE),
 	  "std::_Sp_counted_base*::_M_release*|std::_Sp_counted_base*::_M_add_ref*|"
 	  "std::__shared_count*::__shared_count*|"

@@ -220,6 +220,21 @@ static enum measured measure_copies(const struct evidence *e, const struct rule 
 	return measured;
 }
 
+// What is moved leaves nothing to give back but the block, whatever that takes.
+static enum measured measure_regrowth(const struct evidence *e, const struct rule *rule,
+                                      struct finding *finding)
+{
+	uint64_t copied = 0, given = 0;
+
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		uint64_t ns = time->ns[METRIC_ON_CPU];
+		copied += time->doing & ACTIVITY(RECOPY) ? ns : 0;
+		given += time->doing & ACTIVITY(REFREE) ? ns : 0;
+	}
+	return copied < given ? MEASURED_NOTHING : measure_doing(e, rule, finding);
+}
+
 // Page cache does not count: it goes as soon as there is need.
 static enum measured measure_limit(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -338,6 +353,29 @@ const struct rule rules_memory[] = {
 	  .doing = ACTIVITY(COPY),
 	  .not_doing = ACTIVITY(READ) | ACTIVITY(WRITE) | ACTIVITY(CONCAT) | ACTIVITY(SHIFT) |
 	               ACTIVITY(STRING_END) | ACTIVITY(LINK) | ACTIVITY(IMPORT) | ACTIVITY(BLAS),
+	  .metrics = ON_CPU },
+	{ .id = "MEM-REGROW",
+	  .subject = RULES_MEMORY,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 15,
+	  .within = { "MEM-COPY", "MEM-CHURN", "MEM-FAULT", "CPU-SYS" },
+	  .title = "copying a vector's elements as it grows",
+	  .formula =
+	          "CPU time in copy constructors that std::vector calls for the elements that it "
+	          "has when its block is full, and in freeing the old ones, as a share of the "
+	          "critical thread's time, or of all CPU time",
+	  .why = "A vector moves its elements to a larger block only if that cannot throw: else it "
+	         "copies each of them, with all that it has allocated, and frees the old one.",
+	  .advice = "Declare the move constructor of the elements noexcept, or leave it to the "
+	            "compiler (= default; a destructor or copy constructor of one's own takes it "
+	            "away): the vector then moves them. And reserve() the final size where it is "
+	            "known.",
+	  .source = "our choice",
+	  .measure = measure_regrowth,
+	  .inside = true,
+	  .doing = ACTIVITY(RECOPY) | ACTIVITY(REFREE),
+	  .not_doing = ACTIVITY(LINK),
 	  .metrics = ON_CPU },
 	{ .id = "MEM-FILL",
 	  .subject = RULES_MEMORY,

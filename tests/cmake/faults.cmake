@@ -31,7 +31,7 @@ foreach(name children cleared cold_cache copies double_float file_lock fsync hel
   fault_program(${name} ${name}.c)
   fault(${name} ${name}.c fault_${name})
 endforeach()
-foreach(name by_value cin endl exceptions ordered regex shared_pointer sorting string_stream)
+foreach(name by_value cin endl exceptions ordered regex regrow shared_pointer sorting string_stream)
   fault_program(${name}_cc ${name}.cc)
   fault(${name}_cc ${name}.cc fault_${name}_cc)
 endforeach()

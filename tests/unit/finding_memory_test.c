@@ -128,6 +128,46 @@ Test(finding_memory, a_copy_of_an_object_is_charged_to_who_copies)
 	cr_expect_null(finding_of(findings, "MEM-CHURN"));
 }
 
+#define GROWS                                                                                      \
+	"main a.c:3 > add a.c:9 > std::vector<Road>::emplace_back<int>@libc > "                    \
+	"void$std::vector<Road>::_M_realloc_insert<int>@libc > "
+
+// Elements that a vector copies as it grows are freed at the line of their class.
+Test(finding_memory, a_vector_that_copies_its_elements_as_it_grows)
+{
+	add(&f, 1, METRIC_ON_CPU, 300,
+	    GROWS "Road*$std::__uninitialized_move_if_noexcept_a<Road*>@libc > "
+	          "Road::Road(Road$const&) a.h:8 > malloc@libc");
+	add(&f, 1, METRIC_ON_CPU, 200, GROWS "Road::~Road() a.h:2 > free@libc");
+	add(&f, 1, METRIC_ON_CPU, 200,
+	    "main a.c:3 > clear a.c:15 > Road::~Road() a.h:2 > free@libc");
+	add(&f, 1, METRIC_ON_CPU, 300, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	const struct finding *growth = finding_of(findings, "MEM-REGROW");
+	cr_assert(growth != NULL);
+	cr_expect_eq(growth->line, 9);
+	cr_expect_float_eq(growth->value, 50, 0.01);
+	const struct finding *copy = finding_of(findings, "MEM-COPY");
+	cr_assert(copy != NULL);
+	cr_assert(copy->covered != NULL);
+	cr_expect_str_eq(copy->covered->id, "MEM-REGROW");
+}
+
+// Nor does the one element that it is given make a copy of all, whose constructor may copy.
+Test(finding_memory, a_vector_that_moves_its_elements_does_not_copy_them)
+{
+	add(&f, 1, METRIC_ON_CPU, 300,
+	    GROWS "Road*$std::__uninitialized_move_if_noexcept_a<Road*>@libc > "
+	          "Road::Road(Road&&) a.h:8");
+	add(&f, 1, METRIC_ON_CPU, 200, GROWS "Road::Road(Road$const&) a.h:8 > malloc@libc");
+	add(&f, 1, METRIC_ON_CPU, 200, GROWS "Road::~Road() a.h:2 > free@libc");
+	add(&f, 1, METRIC_ON_CPU, 300, "main a.c:3 > work a.c:5");
+	finish(1000, 2);
+	cleanup(findings) struct findings *findings = look(NULL);
+	cr_expect(finding_of(findings, "MEM-REGROW") == NULL);
+}
+
 // Copies of elements are written by code of the library's own that is inlined in the container's.
 // Leading underscores do not count: a "<" begins an op here.
 Test(finding_memory, a_copy_of_a_container_is_all_that_its_library_does_for_it)
