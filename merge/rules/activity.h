@@ -38,6 +38,7 @@ enum activity {
 	ACTIVITY_GIL,    /* waits for its lock */
 	ACTIVITY_MUTEX,  /* takes a mutex, a semaphore, a read-write lock */
 	ACTIVITY_CONDITION,  /* waits for a condition variable, or wakes who does */
+	ACTIVITY_SWITCH,     /* Go's scheduler, at work for a goroutine that waits, or wakes one */
 	ACTIVITY_JOIN,       /* waits for a thread's end */
 	ACTIVITY_BARRIER,    /* waits for the other threads of a parallel loop */
 	ACTIVITY_LOOP,       /* of these, that of a runtime of OpenMP's */

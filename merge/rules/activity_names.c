@@ -33,7 +33,8 @@ static const struct names table[] = {
 	  "std::thread::Thread::unpark|<std::thread::thread::Thread>::*park|"
 	  "std::sys::*::thread_parking::*|<std::sys::sync::thread_parking::*|"
 	  "std::sys::*::condvar*|<std::sys::sync::condvar::*|crossbeam_channel::*|"
-	  "<crossbeam_channel::*" },
+	  "<crossbeam_channel::*|runtime.chansend*|runtime.chanrecv*|runtime.selectgo" },
+	{ ACTIVITY(SWITCH), "runtime.park_m|runtime.goready*|runtime.ready" },
 	{ ACTIVITY(JOIN), "pthread_join|pthread_timedjoin_np|pthread_clockjoin*|"
 	                  "std::thread::join*|thrd_join|threading.py:*join|"
 	                  "threading.py:*_wait_for_tstate_lock" },

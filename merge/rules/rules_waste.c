@@ -81,7 +81,14 @@ static const struct rule_callee ways_to_match[] = {
 	"(reduction(+:sum), reduction(+:counts[:N])); use #pragma omp atomic for a single "        \
 	"variable; or do more for each entry."
 
+#define CHANNEL_ADVICE                                                                             \
+	"Each value that goes through a channel takes a lock, and without a buffer mostly a "      \
+	"switch of goroutines: send slices of many values, or spans of an index, and give the "    \
+	"channel a buffer (make(chan T, 100))."
+
 static const struct rule_callee ways_to_lock[] = {
+	{ "runtime.chan", CHANNEL_ADVICE },
+	{ "runtime.selectgo", CHANNEL_ADVICE },
 	{ "GOMP_critical", CRITICAL_ADVICE },
 	{ "GOMP_atomic", CRITICAL_ADVICE },
 	{ "kmpc_critical", CRITICAL_ADVICE },
@@ -253,6 +260,23 @@ static enum measured measure_match(const struct evidence *e, const struct rule *
 		               "neighbours that match the same text, and write them so that one "
 		               "way to match is left; or use an engine that does not backtrack "
 		               "(RE2, Rust's regex, grep).");
+	return measured;
+}
+
+// Go's scheduler works on stacks of its own, for whichever goroutine.
+static enum measured measure_wakes(const struct evidence *e, const struct rule *rule,
+                                   struct finding *finding)
+{
+	enum measured measured = measure_doing(e, rule, finding);
+	const char *callee = finding->row_count ? finding->rows[0].callee : NULL;
+
+	if (measured != MEASURED || !callee || strncmp(callee, "runtime.", 8) != 0)
+		return measured;
+	for (size_t i = 0; i < e->activities->time_count; i++) {
+		const struct activity_time *time = &e->activities->times[i];
+		if (time->doing & ACTIVITY(SWITCH) && time->place == ACTIVITY_NO_PLACE)
+			finding->elsewhere_ns += time->critical_ns[METRIC_ON_CPU];
+	}
 	return measured;
 }
 
@@ -561,9 +585,10 @@ const struct rule rules_waste[] = {
 	  .threshold = 20,
 	  .within = { "CPU-SYS", "CPU-OVERSUB" },
 	  .title = "waking threads and handing over locks",
-	  .formula = "CPU time in locks and condition variables, in the kernel or not, as a share "
-	             "of the critical thread's time, or of all CPU time where that is more; not "
-	             "waiting for them",
+	  .formula =
+	          "CPU time in locks, condition variables and Go's channels, in the kernel or not, "
+	          "as a share of the critical thread's time, or of all CPU time where that is "
+	          "more; not waiting for them",
 	  .why = "Putting a thread to sleep and waking it takes microseconds of two CPUs, more "
 	         "than a small piece of work; threads that are woken together contend for one "
 	         "lock.",
@@ -573,7 +598,7 @@ const struct rule rules_waste[] = {
 	            "start no more threads than there are CPUs.",
 	  .by_callee = ways_to_lock,
 	  .source = "our choice",
-	  .measure = measure_doing,
+	  .measure = measure_wakes,
 	  .doing = ACTIVITY(MUTEX) | ACTIVITY(CONDITION),
 	  .not_doing = ACTIVITY(GIL) | ACTIVITY(JOIN) | ACTIVITY(BARRIER) | ACTIVITY(IMPORT) |
 	               ACTIVITY(LINK) | ACTIVITY(SPAWN),

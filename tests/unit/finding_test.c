@@ -136,10 +136,43 @@ Test(finding, advice_by_what_go_and_rust_call)
 		{ "main.handle a.go:3 > encoding/json.Unmarshal@libc > runtime.mallocgc@libc",
 		  "MEM-CHURN", "map[string]any" },
 		{ "main a.c:3 > sum a.c:5 > mmap64@libc", "MEM-CHURN", "pread(2)" },
+		{ "main.feed a.go:5 > runtime.chansend1@libc > runtime.chansend@libc > "
+		  "runtime.goready@libc",
+		  "CPU-WAKE", "slices of many values" },
+		{ "main.merge a.go:5 > runtime.selectgo@libc > runtime.lock2@libc", "CPU-WAKE",
+		  "slices of many values" },
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		expect_advice(table[i].stack, table[i].rule, table[i].advice);
+}
+
+// The scheduler's stacks have no caller, and belong to those who wait.
+Test(finding, channels_are_priced_with_what_the_scheduler_does_for_them)
+{
+	uint64_t highest[2] = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		end();
+		begin();
+		for (unsigned ms = 0; ms < 400; ms++)
+			add(&f, 1, METRIC_ON_CPU, 1,
+			    "main.feed a.go:5 > runtime.chansend1@libc > runtime.chansend@libc");
+		for (unsigned ms = 0; ms < 300; ms++)
+			add(&f, 1, METRIC_ON_CPU, 1,
+			    i ? "runtime.mcall@libc > runtime.park_m@libc > runtime.schedule@libc"
+			      : "main.work a.go:9");
+		for (unsigned ms = 0; ms < 300; ms++)
+			add(&f, 1, METRIC_ON_CPU, 1, "main.work a.go:9");
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *wakes = finding_of(findings, "CPU-WAKE");
+		cr_assert(wakes != NULL);
+		cr_expect_eq(wakes->saving_ns, 400 * MS);
+		highest[i] = wakes->saving_high_ns;
+	}
+	// Less the margin of samples, which is narrower near the end of the run.
+	cr_expect_float_eq((double)(highest[1] - highest[0]) / MS, 300, 15);
 }
 
 Test(finding, advice_on_quadratic_work_by_what_is_called)
