@@ -133,6 +133,14 @@ static const struct calls calls[] = {
 	  "{method 'format' of 'str' objects}|{built-in method builtins.ascii}",
 	  "Where the text may be dropped, as a debug message is, let the logger make it "
 	  "(log.debug(\"%s\", value)), or check the level first; else format less of large objects." },
+	{ "", "std::random_device",
+	  "To open std::random_device and to seed an engine (std::mt19937 has 2.5 KB of state) takes "
+	  "microseconds, a number from it nanoseconds: make the engine once (static thread_local) "
+	  "and draw all numbers from it." },
+	{ "snprintf|vsnprintf|sprintf|vsprintf|asprintf|vasprintf",
+	  "std::to_string|std::__cxx11::to_string|std::__1::to_string",
+	  "Where the text may be dropped, as a debug message is, check the level before it is made; "
+	  "else write numbers by std::to_chars() into a buffer that is kept." },
 	{ "getc|fgetc|getchar|IO_getc|putc|fputc|putchar|IO_putc", "",
 	  "Each call takes the stream's lock for one character: read whole lines or blocks "
 	  "(getline(), fread()) and walk them, or use getc_unlocked() and putc_unlocked()." },

@@ -237,7 +237,8 @@ static const struct names table[] = {
 	{ ACTIVITY(FORMAT),
 	  "printf*|fprintf*|sprintf*|snprintf*|vprintf*|vfprintf*|vsprintf*|vsnprintf*|"
 	  "asprintf*|vasprintf*|dprintf*|vdprintf*|core::fmt::*|alloc::fmt::*|"
-	  "std::io::Write::write_fmt*|std::vformat*|std::__format::*|fmt::v*::*" },
+	  "std::io::Write::write_fmt*|std::vformat*|std::__format::*|fmt::v*::*|"
+	  "std::to_string*|std::__cxx11::to_string*|std::__1::to_string*" },
 	{ ACTIVITY(SQL), "sqlite3_step|sqlite3Step|sqlite3VdbeExec" },
 	{ ACTIVITY(SQL_NEXT), "sqlite3BtreeNext|btreeNext" },
 	{ ACTIVITY(SQL_SEEK),
