@@ -72,10 +72,14 @@ struct run {
 	uint32_t machine_cpus; /* of the whole machine; 0: the two below are not known, either */
 	uint64_t machine_busy_ns, machine_steal_ns; /* of its CPUs during the run */
 	/* CPU time that control groups allow, merge/record/limits.h; 0: no limit is known. */
-	uint32_t quota_millicpus;    /* by the group that took most, or allows least: its name */
-	const char *quota_group;     /* in its hierarchy, "/a/b" */
-	const char *quota_groups;    /* each with a quota, a line, merge/query/query_contention.h */
-	const char *contention;      /* who had the CPUs by time, merge/table/contention.h */
+	uint32_t quota_millicpus; /* by the group that took most, or allows least: its name */
+	const char *quota_group;  /* in its hierarchy, "/a/b" */
+	const char *quota_groups; /* each with a quota, a line, merge/query/query_contention.h */
+	const char *contention;   /* who had the CPUs by time, merge/table/contention.h */
+	/* Time in which more threads of its first process were ready to run than CPUs that they
+	   were bound to, fewer than CPUS; when most were: how many. */
+	uint64_t bound_ns;
+	uint32_t bound_threads, bound_cpus;
 	const char *memory_group;    /* whose limit of memory came nearest; the next five are its */
 	uint64_t memory_limit_bytes; /* 0: no limit is known */
 	uint64_t memory_held_bytes;  /* at most, that could not be dropped */

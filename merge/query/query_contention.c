@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/share.h"
 #include "merge/profile/profile_parts.h"
 #include "merge/query/query.h"
 #include "merge/scope/window.h"
@@ -100,24 +101,34 @@ static double crowded_part(const struct wall_time *t, const struct stretch *s, d
 	return all_ns > 0 ? crowded_ns / all_ns : 1;
 }
 
+// That its threads could have, on average.
+static double cpus_of(const struct run *run)
+{
+	double bound = share_of(run->bound_ns, run->wall_ns);
+
+	return run->bound_cpus >= run->cpus
+	               ? run->cpus
+	               : run->cpus - fmin(1, bound) * (run->cpus - run->bound_cpus);
+}
+
 static void judge(const struct stretch *s, const struct profile *p, bool outnumbered,
                   struct contention_parts *parts)
 {
-	const struct run *run = profile_run(p);
+	double cpus = cpus_of(profile_run(p));
 	double demand_ns = s->on_cpu_ns + s->ready_ns;
 	double threads = s->wall_ns > 0 ? demand_ns / s->wall_ns : 0;
 	double quota_ns = fmin(s->ready_ns, s->throttled_ns * fmax(threads, 1));
 	double rest_ns = s->ready_ns - quota_ns;
-	double room_ns = run->cpus * fmax(0, s->wall_ns - s->throttled_ns);
+	double room_ns = cpus * fmax(0, s->wall_ns - s->throttled_ns);
 	double beyond_ns = fmin(rest_ns, fmax(0, demand_ns - quota_ns - room_ns));
 	double others_ns = fmax(0, s->busy_ns - s->on_cpu_ns);
 
-	double others = s->wall_ns > 0 ? fmin(run->cpus, others_ns / s->wall_ns) : 0;
+	double others = s->wall_ns > 0 ? fmin(cpus, others_ns / s->wall_ns) : 0;
 	others_ns = fmin(rest_ns - beyond_ns, others_ns);
 	double own_ns = outnumbered ? rest_ns - others_ns : 0;
 	if (own_ns > 0)
-		own_ns = fmin(own_ns,
-		              rest_ns * crowded_part(profile_wall_time(p), s, run->cpus, others));
+		own_ns =
+			fmin(own_ns, rest_ns * crowded_part(profile_wall_time(p), s, cpus, others));
 	parts->quota_ns += ns_whole(quota_ns);
 	parts->others_ns += ns_whole(others_ns);
 	parts->own_ns += ns_whole(own_ns);
@@ -242,7 +253,8 @@ static int judge_all(const struct profile *p, uint64_t from_ns, uint64_t to_ns,
 		             .window = window_of(p, from_ns, to_ns),
 		             .bins = bins,
 		             .used = used,
-		             .outnumbered = profile_threads(p)->threads_seen > run->cpus,
+		             .outnumbered =
+		                     profile_threads(p)->threads_seen > run->cpus || run->bound_ns,
 		             .answer = answer,
 		             .own = own };
 	j.bin = j.window.first_bin;

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "merge/profile/profile.h"
+#include "merge/record/binding.h"
 #include "sampler/proc/proc_stat.h"
 
 #include <inttypes.h>
@@ -239,6 +240,23 @@ static uint64_t look_at_cpus(struct limits *l)
 	return ns;
 }
 
+// What is so now was so since the last reading.
+static void look_at_binding(struct limits *l, uint64_t width_ns)
+{
+	struct binding binding;
+
+	if (l->cpu_count < 2)
+		return;
+	binding_read(l->prefix, l->pid, &binding);
+	if (!binding_is_narrow(&binding, &l->cpus))
+		return;
+	l->bound_ns += width_ns;
+	if (binding.threads <= l->bound_threads)
+		return;
+	l->bound_threads = binding.threads;
+	l->bound_cpus = (uint32_t)CPU_COUNT(&binding.cpus);
+}
+
 void limits_look(struct limits *l, uint64_t now_ns)
 {
 	uint64_t at_ns = since(l->start_ns, now_ns), width_ns = since(l->end_ns, at_ns);
@@ -255,6 +273,7 @@ void limits_look(struct limits *l, uint64_t now_ns)
 	follow(l);
 	if (!width_ns)
 		return;
+	look_at_binding(l, width_ns);
 	l->end_ns = at_ns;
 	contention_add(&l->table, &(struct contention_row){
 					  .at_us = at_ns / NS_PER_US,
@@ -341,6 +360,9 @@ void limits_tell(struct limits *l, struct run *run)
 
 	contention_print(&l->table, l->table_text);
 	run->contention = l->table_text;
+	run->bound_ns = l->bound_ns;
+	run->bound_threads = l->bound_threads;
+	run->bound_cpus = l->bound_cpus;
 	if (group) {
 		print_groups(l);
 		print_name(l->group_name, sizeof(l->group_name), group->name);

@@ -54,6 +54,9 @@ struct limits {
 	uint64_t busy_ns, own_ns; /* of the CPUs, and of this process, as they were read last */
 	bool knows_busy;
 
+	uint64_t bound_ns; /* with more threads ready than CPUs that they are bound to */
+	uint32_t bound_threads, bound_cpus; /* when most were */
+
 	struct contention table;
 	/* Of the memory limit that came nearest, or made tasks wait longest. */
 	struct limits_memory worst;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Rules on more threads than CPUs: a quota, and threads that take each other's CPUs.
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/path.h"
 #include "base/record.h"
@@ -173,6 +174,29 @@ static void print_cpus(double cpus, char *buffer, size_t size)
 	snprintf(buffer, size, "%.3g CPU%s", cpus, cpus > 1 ? "s" : "");
 }
 
+// Of the time that threads waited for a CPU, others may have had a part of it.
+static enum measured measure_binding(const struct evidence *e, const struct rule *rule,
+                                     struct finding *finding)
+{
+	const struct run *run = e->run;
+	uint32_t threads = run->bound_threads < run->cpus ? run->bound_threads : run->cpus;
+	uint64_t own = e->contention.critical.own_ns;
+
+	(void)rule;
+	if (!run->bound_ns || run->bound_cpus >= threads)
+		return MEASURED_NOTHING;
+	finding->value = percent_of(run->bound_ns, run->wall_ns);
+	finding->share = share_of(run->bound_ns, run->wall_ns);
+	double spare = (double)(threads - run->bound_cpus) / threads;
+	finding->saving_ns = ns_whole(finding->share * spare * (double)e->wall_ns);
+	finding->saving_ns = own < finding->saving_ns ? own : finding->saving_ns;
+	begin_at_place(finding, e);
+	return finding_say(finding,
+	                   "%u threads are ready to run at a time, bound to %u of %u CPUs, for "
+	                   "%.0f %% of wall time",
+	                   run->bound_threads, run->bound_cpus, run->cpus, finding->value);
+}
+
 // By the clock: it is the run that takes longer, whichever threads wait.
 static enum measured measure_quota(const struct evidence *e, const struct rule *rule,
                                    struct finding *finding)
@@ -307,6 +331,23 @@ const struct rule rules_crowd[] = {
 	            "MKL_NUM_THREADS, torch.set_num_threads().",
 	  .source = "our choice",
 	  .measure = measure_oversubscription },
+	{ .id = "CPU-BOUND",
+	  .subject = RULES_CPU,
+	  .severity = SEVERITY_WARN,
+	  .unit = UNIT_PERCENT,
+	  .threshold = 20,
+	  .within = { "CPU-OVERSUB", "CPU-SERIAL", "CPU-SPIN", "CPU-SYS" },
+	  .title = "threads bound to few CPUs",
+	  .formula = "time in which more threads of the program's first process were ready to run "
+	             "than CPUs that any of them may use by its affinity, fewer than the program "
+	             "may, as a share of wall time; looked at every 100 ms",
+	  .why = "A thread inherits the CPUs of who starts it: bound threads take turns while other "
+	         "CPUs are idle.",
+	  .advice = "Start the threads before one is bound to a CPU, or give them all CPUs again: "
+	            "sched_setaffinity(2), pthread_setaffinity_np(3), taskset(1), numactl(8); for "
+	            "OpenMP OMP_PLACES=cores and OMP_PROC_BIND=spread.",
+	  .source = "our choice",
+	  .measure = measure_binding },
 	{ .id = "CPU-QUOTA",
 	  .subject = RULES_CPU,
 	  .severity = SEVERITY_WARN,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-foreach(module batch_file cgroup connections contention cpu_clock format jit_names job jvm kernel_names launch limits machine op_wrapper option peers
+foreach(module batch_file binding cgroup connections contention cpu_clock format jit_names job jvm kernel_names launch limits machine op_wrapper option peers
         rank recorded source state terminal tracks versions)
   unit(${module} LIBS cli reader sampler merge symbolize base)
 endforeach()

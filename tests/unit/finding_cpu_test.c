@@ -1462,6 +1462,30 @@ Test(finding_cpu, a_quota_of_its_control_group)
 	cr_expect_null(finding_of(fired, "CPU-OVERSUB"));
 }
 
+Test(finding_cpu, threads_that_are_bound_to_one_cpu)
+{
+	for (uint32_t cpus = 1; cpus <= 2; cpus++) {
+		end();
+		begin();
+		threads_of(2, 500, 500, 500);
+		finish(1000, 2);
+		struct run run = *profile_run(f.profile);
+		run.contention = "1000000:0:0:2000000:0";
+		run.bound_ns = 800 * MS;
+		run.bound_threads = 2;
+		run.bound_cpus = cpus;
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-BOUND");
+		cr_assert_eq(finding != NULL, cpus == 1);
+		if (!finding)
+			continue;
+		cr_expect_str_eq(finding->fact, "2 threads are ready to run at a time, bound to 1 "
+		                                "of 2 CPUs, for 80 % of wall time");
+		cr_expect(finding->saving_ns <= 400 * MS, "%lu", (unsigned long)finding->saving_ns);
+	}
+}
+
 Test(finding_cpu, a_quota_that_takes_nothing)
 {
 	throttle("1000000:20000:20000:1000000:0", 500);

@@ -192,6 +192,29 @@ Test(limits, memory_near_a_limit)
 	cr_expect(eq(u64, table.rows[2].stalled_us, 30000));
 }
 
+// Of two that look, one sees threads that share a CPU.
+Test(limits, threads_that_are_bound_to_one_cpu)
+{
+	struct run run = { 0 };
+
+	say_quota("/m", "max 100000", 0, 0, 0);
+	set_up("/m");
+	CPU_SET(1, &l.cpus);
+	for (int tid = 7; tid < 10; tid++) {
+		char path[64];
+		snprintf(path, sizeof(path), "proc/7/task/%d/status", tid);
+		say(path, "Name:\ta\nState:\t%s\nCpus_allowed_list:\t%s\n",
+		    tid == 7 ? "S (sleeping)" : "R (running)", tid == 7 ? "0-1" : "1");
+	}
+	limits_look(&l, 100 * NS_PER_MS);
+	say("proc/7/task/9/status", "Name:\ta\nState:\tS (sleeping)\n");
+	limits_look(&l, 250 * NS_PER_MS);
+	limits_tell(&l, &run);
+	cr_expect(eq(u64, run.bound_ns, 100 * NS_PER_MS));
+	cr_expect(eq(u32, run.bound_threads, 2));
+	cr_expect(eq(u32, run.bound_cpus, 1));
+}
+
 // Only as busy as these: what others do on other CPUs is in nobody's way.
 Test(limits, cpus_that_the_program_may_not_use_do_not_count)
 {

@@ -86,6 +86,25 @@ Test(query_contention, threads_beyond_the_cpus_are_the_programs_own)
 	EXPECT(contention_of("1000000:0:0:2000000:0", 1000), 0, 2000, 0);
 }
 
+// Others ran on the other CPU all the time: they were in nobody's way.
+Test(query_contention, threads_beyond_the_cpus_that_they_are_bound_to_are_the_programs_own)
+{
+	const struct run run = { .start_ns = 1000 * MS,
+		                 .wall_ns = 1000 * MS,
+		                 .cpus = 2,
+		                 .bound_ns = 1000 * MS,
+		                 .bound_threads = 2,
+		                 .bound_cpus = 1,
+		                 .off_cpu_exact = true,
+		                 .contention = "1000000:0:0:2000000:0" };
+	struct contention_answer answer;
+
+	threads(2, 0, 1000, 500);
+	cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+	cr_assert(eq(int, query_contention(f.profile, 0, 0, &answer, NULL), 0));
+	EXPECT(answer, 0, 1000, 0);
+}
+
 // As many threads as CPUs: whatever they wait for is others, though their own are on CPUs, too.
 Test(query_contention, as_many_threads_as_cpus_wait_for_others)
 {
