@@ -20,6 +20,8 @@
 
 #define ON_CPU         (1u << METRIC_ON_CPU)
 #define KB             1024
+#define FAR_BYTES      256 /* of a stride: so wide ones are late in whatever cache */
+#define CACHED_BYTES   (UINT64_C(32) << 20) /* of memory, that caches may hold */
 #define TOGETHER_SHARE 0.1 // of the time that threads were on CPUs, two or more at once
 
 // Whatever else is known of what a stack does explains it better.
@@ -257,9 +259,21 @@ static void add_rows(const struct evidence *e, struct loop_rows *loops, bool cri
 	}
 }
 
-static bool is_of(const struct rule *rule, const struct activity_time *time)
+// What steps on by a line or two of cache is late only where the caches do not hold it all.
+static bool fits_caches(const struct evidence *e, const struct activity_time *time)
 {
-	return time->loop && time->doing & rule->doing && !(time->doing & rule->not_doing);
+	struct loop_fact fact;
+
+	return e->run->peak_rss_bytes < CACHED_BYTES &&
+	       loop_fact_parse(profile_string(e->profile, time->loop), &fact) &&
+	       fact.kind == LOOP_STRIDE && !fact.measured && fact.bytes < FAR_BYTES;
+}
+
+static bool is_of(const struct evidence *e, const struct rule *rule,
+                  const struct activity_time *time)
+{
+	return time->loop && time->doing & rule->doing && !(time->doing & rule->not_doing) &&
+	       !fits_caches(e, time);
 }
 
 // "std::_Hashtable<…>", "std::unordered_map<…>", "absl::…hash_map<…>".
@@ -357,7 +371,7 @@ static enum measured measure_loop(const struct evidence *e, const struct rule *r
 	struct loop_fact fact = { 0 };
 
 	for (size_t i = 0; i < e->activities->time_count; i++)
-		if (is_of(rule, &e->activities->times[i]) &&
+		if (is_of(e, rule, &e->activities->times[i]) &&
 		    !add_time(&loops, &e->activities->times[i]))
 			return finding_lacks(finding, "there is no memory");
 	if ((loops.critical_ns > loops.cpu_ns ? loops.critical_ns : loops.cpu_ns) <
@@ -473,9 +487,10 @@ const struct rule rules_loops[] = {
 	  .threshold = 25,
 	  .title = "strided memory access",
 	  .formula =
-	          "CPU time in loops in which an address moves by 256 bytes or more each time, by "
-	          "the code or by what registers held at the samples, while the loop uses an "
-	          "eighth of that or less, as a share of the critical thread's time, or of all "
+	          "CPU time in loops in which an address moves by 256 bytes or more each time, or "
+	          "by more than 64 where samples show that the loop waits for it and the process "
+	          "has 32 MB or more, by the code or by what registers held at the samples, while "
+	          "the loop uses an eighth of that or less, as a share of the critical thread's time, or of all "
 	          "CPU time; of libraries' loops only where a register holds the step, as for "
 	          "arrays of the caller's; longer loops only where the samples are at these "
 	          "accesses",

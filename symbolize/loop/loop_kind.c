@@ -13,6 +13,7 @@
 #define SMALL_LOOP   8   // instructions: samples in it are where it waits, or next to it
 #define FAR_BYTES    256 // four lines of cache: one access leaves three unused
 #define FAR_TIMES    8   // as far as it reads of each
+#define NEAR_BYTES   65  // one access leaves most of a line unused; the next one is in another
 #define SEARCH_BYTES 256
 #define FAR_SHARE    0.75 // of the samples that know a register's step: mostly it is wide
 #define LINE_BYTES   64
@@ -457,8 +458,8 @@ static uint64_t next_bytes(const struct asking *a, uint32_t position, uint64_t s
 	return next;
 }
 
-// By how many bytes; 0: unknown.
-static bool is_far(const struct asking *a, uint32_t position, uint64_t *bytes)
+// By how many bytes, LEAST and more where that is a constant; 0: unknown.
+static bool is_far(const struct asking *a, uint32_t position, uint64_t least, uint64_t *bytes)
 {
 	uint64_t used = used_bytes(a, position), step = distance(a->step[position]);
 
@@ -469,24 +470,26 @@ static bool is_far(const struct asking *a, uint32_t position, uint64_t *bytes)
 		return walk.known_ns ? (double)walk.far_ns >= FAR_SHARE * (double)walk.known_ns
 		                     : used <= STEP_BYTES;
 	}
-	if (a->access[position] != ACCESS_STEPS || step < FAR_BYTES || step > INT64_MAX ||
+	if (a->access[position] != ACCESS_STEPS || step < least || step > INT64_MAX ||
 	    step < FAR_TIMES * used)
 		return false;
 	// An unrolled loop comes by several elements in one iteration.
 	uint32_t count;
 	uint64_t next = next_bytes(a, position, step, &count);
 	*bytes = next * count == step ? next : step;
-	return next >= FAR_BYTES;
+	return next >= least;
 }
 
-static bool is_stride(struct asking *a, struct loop_fact *fact)
+// Of near ones, caches and prefetchers hide much: only where samples show that the loop waits for
+// them.
+static bool is_stride(struct asking *a, uint64_t least, struct loop_fact *fact)
 {
 	bool found = false, loads = false;
 
 	clear_waiting(a);
 	for (uint32_t i = 0; i < a->body->count; i++) {
 		uint64_t bytes;
-		if (a->access[i] == ACCESS_NONE || !is_far(a, i, &bytes))
+		if (a->access[i] == ACCESS_NONE || !is_far(a, i, least, &bytes))
 			continue;
 		mark_waiting(a, i);
 		// A load is waited for; of several the widest step tells most.
@@ -498,7 +501,11 @@ static bool is_stride(struct asking *a, struct loop_fact *fact)
 		found = true;
 	}
 	fact->detail = loads ? ACCESS_LOAD : ACCESS_STORE;
-	return found && !a->spills && waits_there(a, a->divisions > 0);
+	// The first of several fields that are used side by side is waited for.
+	for (uint32_t i = 0; found && least < FAR_BYTES && i < a->body->count; i++)
+		if (a->access[i] == ACCESS_STEPS && distance(a->step[i]) == fact->bytes)
+			mark_waiting(a, i);
+	return found && !a->spills && waits_there(a, a->divisions > 0 || least < FAR_BYTES);
 }
 
 // One way through it, and all memory in steps: what compilers could vectorize.
@@ -800,7 +807,7 @@ static enum loop_kind judge(struct asking *a, uint32_t vector_bytes, struct loop
 		return LOOP_WAIT;
 	if (is_chase(a))
 		return LOOP_CHASE;
-	if (is_stride(a, fact))
+	if (is_stride(a, FAR_BYTES, fact))
 		return LOOP_STRIDE;
 	*fact = (struct loop_fact){ 0 };
 	if (is_division(a, fact))
@@ -817,7 +824,10 @@ static enum loop_kind judge(struct asking *a, uint32_t vector_bytes, struct loop
 	if (is_scalar(a, fact))
 		return LOOP_SCALAR;
 	*fact = (struct loop_fact){ 0 };
-	return is_narrow(a, vector_bytes, fact) ? LOOP_NARROW : LOOP_NONE;
+	if (is_narrow(a, vector_bytes, fact))
+		return LOOP_NARROW;
+	*fact = (struct loop_fact){ 0 };
+	return is_stride(a, NEAR_BYTES, fact) ? LOOP_STRIDE : LOOP_NONE;
 }
 
 bool loop_kind_find(const struct loop_body *body, const uint64_t *ns, uint32_t vector_bytes,

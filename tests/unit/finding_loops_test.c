@@ -58,6 +58,30 @@ Test(finding_loops, says_what_the_loop_does_and_at_which_line)
 	cr_expect_eq(finding->saving_ns, 400 * MS);
 }
 
+// What a small process has is in the caches.
+Test(finding_loops, a_near_stride_counts_where_there_is_much_memory)
+{
+	static const struct {
+		uint64_t mb;
+		const char *loop;
+		bool found;
+	} table[] = { { 64, "stride 128 0 19 raster.c", true },
+		      { 8, "stride 128 0 19 raster.c", false },
+		      { 8, "stride 256 0 19 raster.c", true } };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		end();
+		begin();
+		run_in_loop(HOT, table[i].loop);
+		struct run run = *profile_run(f.profile);
+		run.peak_rss_bytes = table[i].mb << 20;
+		cr_assert(profile_set_run(f.profile, &run, NULL) == 0);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect_eq(finding_of(findings, "CPU-STRIDE") != NULL, table[i].found, "row %zu",
+		             i);
+	}
+}
+
 // With stacks of the kernel no sample has vector registers; with others, numbers were looked at.
 Test(finding_loops, loops_of_floating_point_have_advice_on_subnormal_numbers)
 {

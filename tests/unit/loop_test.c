@@ -144,6 +144,27 @@ Test(loop, an_unrolled_loop_walks_from_one_access_to_the_next)
 	}
 }
 
+// mov (%rdi),%eax; add %eax,%edx; sub $-128,%rdi; cmp %rsi,%rdi; jne: caches may have all of it.
+Test(loop, a_near_stride_is_one_where_samples_show_that_the_loop_waits_for_it)
+{
+	static const uint8_t code[] = { 0x8b, 0x07, 0x01, 0xc2, 0x48, 0x83, 0xef,
+		                        0x80, 0x48, 0x39, 0xf7, 0x75, 0xf3, 0xc3 };
+	static const struct {
+		uint64_t offset;
+		enum loop_kind kind;
+		uint64_t bytes;
+	} table[] = { { 2, LOOP_STRIDE, 128 }, { 8, LOOP_NONE, 0 }, { 11, LOOP_NONE, 0 } };
+
+	need_decoder();
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct loop_sample sample = { table[i].offset, 100, NULL, NULL };
+		struct loop_found found;
+		cr_assert(loops_find((struct bytes){ code, sizeof(code) }, &sample, 1, 32, &found));
+		cr_expect(eq(int, found.fact.kind, table[i].kind), "row %zu", i);
+		cr_expect(eq(u64, found.fact.bytes, table[i].bytes), "row %zu", i);
+	}
+}
+
 Test(loop, a_sample_outside_of_the_loop_has_no_kind)
 {
 	need_decoder();
