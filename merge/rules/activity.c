@@ -34,6 +34,11 @@
 #define PLAIN_WORK                                                                                 \
 	(ACTIVITY(COPY) | ACTIVITY(STRING_END) | ACTIVITY(CONCAT) | ACTIVITY(POP) | ACTIVITY(SHIFT))
 
+// To compare two keys takes none of it.
+#define COSTLY                                                                                     \
+	(ACTIVITY(ALLOCATE) | ACTIVITY(FORMAT) | ACTIVITY(DATE) | ACTIVITY(PARSE) |                \
+	 ACTIVITY(REGEX) | ACTIVITY(MATCH))
+
 // What a location adds to what its callers do.
 struct step_of {
 	activity_set doing;
@@ -204,6 +209,15 @@ static bool is_own(const struct asking *a, const struct location *location,
 	return !place_is_foreign(a->profile, location, place);
 }
 
+// What goes on in the user's own code of what is DOING before it: called by what sorts, it
+// compares.
+static activity_set within_own(activity_set doing)
+{
+	activity_set kept = doing & (ACTIVITIES_AROUND | ACTIVITIES_WITHIN);
+
+	return kept & ACTIVITY(SORTS) ? kept | ACTIVITY(COMPARE) : kept;
+}
+
 static bool take_place(struct asking *a, const struct location *location, const struct place *place,
                        struct step_of *step)
 {
@@ -224,7 +238,7 @@ static bool take_place(struct asking *a, const struct location *location, const 
 		.python = step->python,
 	};
 	*step = (struct step_of){
-		.doing = step->doing & (ACTIVITIES_AROUND | ACTIVITIES_WITHIN),
+		.doing = within_own(step->doing),
 		.python = step->python,
 		.unoptimized = step->unoptimized,
 		.place = add_place(a, &own),
@@ -463,7 +477,7 @@ static void take_node(struct asking *a, uint32_t id)
 	if (!around && step->doing & ACTIVITIES_AROUND)
 		state->around = state->place;
 	if (step->place != ACTIVITY_NO_PLACE) {
-		state->doing &= ACTIVITIES_AROUND | ACTIVITIES_WITHIN;
+		state->doing = within_own(state->doing);
 		state->place = step->place;
 		state->callee = 0;
 		state->large = false;
@@ -490,6 +504,8 @@ static void take_node(struct asking *a, uint32_t id)
 		state->doing |= ACTIVITY(RECOPY);
 	if (!(~state->doing & (ACTIVITY(REGROW) | ACTIVITY(RELEASE))))
 		state->doing |= ACTIVITY(REFREE);
+	if (state->doing & ACTIVITY(COMPARE) && state->doing & COSTLY)
+		state->doing |= ACTIVITY(KEY);
 	// What a copy of an object allocates is part of the copy.
 	if (!(~state->doing & (ACTIVITY(OBJECT) | ACTIVITY(ALLOCATE))))
 		state->doing |= ACTIVITY(COPY);

@@ -90,6 +90,8 @@ enum activity {
 	ACTIVITY_EXTRACT,    /* reads values from a stream of C++ */
 	ACTIVITY_SHARE,      /* counts the owners of a shared pointer of C++ */
 	ACTIVITY_SORT,       /* sorts */
+	ACTIVITY_PARSE,      /* makes numbers of text */
+	ACTIVITY_KEY,        /* works out what it compares, below a comparison that sorts */
 	ACTIVITY_TREE,       /* goes to an element of a search tree, or to the next */
 	ACTIVITY_COLLATE,    /* compares texts by the rules of a language */
 	ACTIVITY_LINK,       /* the dynamic linker, and the start of Python's interpreter */
@@ -113,6 +115,8 @@ enum activity {
 	ACTIVITY_INVERT,    /* inverts a matrix */
 	ACTIVITY_FROM_LIST, /* PyTorch makes a tensor, element by element where it is a list */
 	ACTIVITY_CALLBACK,  /* asyncio's event loop runs a callback, or a step of a task */
+	ACTIVITY_SORTS,     /* C's, C++'s, Rust's or Go's functions that sort by a comparison */
+	ACTIVITY_COMPARE,   /* of these, the user's own comparison */
 	ACTIVITY_REGROW, /* a vector of C++'s takes a larger block, and all that it has done then */
 	ACTIVITY_ELEMENT, /* NumPy takes something out of an array, or puts it in */
 	ACTIVITY_PREPARE, /* NumPy prepares a call: looks at its arguments, makes the result */
@@ -134,7 +138,7 @@ enum activity {
 	ACTIVITY_WORKER,  /* one of its workers, and all that it runs */
 	ACTIVITY_COMPILE, /* a compiler that the program runs, see compiling.h */
 	/* In the user's own code: a bit each for enum loop_kind, symbolize/loop/loop_fact.h. */
-	ACTIVITY_IN_LOOP = 100,
+	ACTIVITY_IN_LOOP = 106,
 	ACTIVITY_COUNT = ACTIVITY_IN_LOOP + LOOP_KINDS
 };
 
@@ -151,7 +155,8 @@ _Static_assert(ACTIVITY_COMPILE < ACTIVITY_IN_LOOP, "and none for two");
 	(ACTIVITY(IMPORT) | ACTIVITY(LOADER) | ACTIVITY(WORKER) | ACTIVITY(COMPILE))
 
 /* These go on there, too, and are charged to what runs within them. */
-#define ACTIVITIES_WITHIN (ACTIVITY(CALLBACK) | ACTIVITY(REGROW))
+#define ACTIVITIES_WITHIN                                                                          \
+	(ACTIVITY(CALLBACK) | ACTIVITY(REGROW) | ACTIVITY(SORTS) | ACTIVITY(COMPARE))
 
 /* These go on in the C library and the kernel, for whatever code has asked for it. */
 #define ACTIVITIES_BELOW                                                                           \

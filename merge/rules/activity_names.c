@@ -217,6 +217,15 @@ static const struct names table[] = {
 	                  "void std::__adjust_heap*|qsort|qsort_r|msort_with_tmp*|"
 	                  "std::__cxx11::list*::sort*|{built-in method builtins.sorted}|"
 	                  "{method 'sort' of 'list' objects}|list_sort_impl*|PyList_Sort" },
+	{ ACTIVITY(SORTS),
+	  "qsort|qsort_r|msort_with_tmp*|std::__introsort_loop*|void std::__introsort_loop*|"
+	  "void std::__insertion_sort*|void std::__final_insertion_sort*|"
+	  "void std::__merge_sort_with_buffer*|core::slice::sort::*|sort.pdqsort*|"
+	  "sort.insertionSort*|slices.pdqsort*|slices.insertionSort*" },
+	{ ACTIVITY(PARSE),
+	  "strtol*|strtoul*|strtod*|strtof*|strtoll*|strtoull*|atoi|atol|atof|sscanf|"
+	  "isoc99_sscanf|isoc23_sscanf|isoc23_strto*|vsscanf*|timegm|strconv.Parse*|"
+	  "strconv.Atoi|time.Parse" },
 	{ ACTIVITY(TREE), "std::_Rb_tree_increment*|std::_Rb_tree_decrement*|"
 	                  "std::_Rb_tree_insert_and_rebalance*|std::_Rb_tree_rebalance_for_erase*|"
 	                  "std::_Rb_tree<*|std::map<*|std::set<*|std::multimap<*|std::multiset<*|"

@@ -25,7 +25,7 @@ function(fault name source)
     ENVIRONMENT "${e2e_environment}" FAIL_REGULAR_EXPRESSION "ERROR: LeakSanitizer")
 endfunction()
 
-foreach(name bound children cleared cold_cache copies double_float file_lock fsync held_back herd lock lookups malloc
+foreach(name bound children cleared cold_cache copies double_float file_lock fsync held_back herd keys lock lookups malloc
         message_bytes messages oversubscribed page_faults polling random seeking serial spinning stage strcat threads time_zone
         tiny_reads unbalanced unbuffered)
   fault_program(${name} ${name}.c)

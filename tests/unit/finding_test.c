@@ -61,6 +61,10 @@ Test(finding, rules_on_what_stacks_do_fire_above_their_thresholds)
 		{ "CPU-SHARED", METRIC_ON_CPU,
 		  "main a.c:3 > pass a.c:27 > std::_Sp_counted_base<2>::_M_release@libc", 27 },
 		{ "CPU-SORT", METRIC_ON_CPU, "main a.c:3 > add a.c:28 > qsort@libc", 28 },
+		{ "CPU-KEY", METRIC_ON_CPU,
+		  "main a.c:3 > order a.c:35 > qsort@libc > msort_with_tmp@libc > earlier a.c:37 > "
+		  "strptime@libc",
+		  37 },
 		{ "CPU-CHUNK", METRIC_ON_CPU,
 		  "main a.c:3 > loop a.c:36 > GOMP_loop_nonmonotonic_dynamic_next@libgomp", 36 },
 		{ "CPU-COLLATE", METRIC_ON_CPU,
@@ -148,6 +152,27 @@ Test(finding, advice_by_what_go_and_rust_call)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		expect_advice(table[i].stack, table[i].rule, table[i].advice);
+}
+
+// Nor is what the sort itself allocates, or what a function does that sorts and parses.
+Test(finding, comparisons_of_keys_that_are_there_work_out_none)
+{
+	static const char *const stacks[] = {
+		"main a.c:3 > order a.c:35 > qsort@libc > msort_with_tmp@libc > earlier a.c:37",
+		"main a.c:3 > order a.c:35 > qsort@libc > msort_with_tmp@libc > earlier a.c:37 > "
+		"strcmp@libc",
+		"main a.c:3 > order a.c:35 > qsort@libc > malloc@libc",
+		"main a.c:3 > order a.c:35 > strtol@libc",
+	};
+
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 900, stacks[i]);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		cr_expect(finding_of(findings, "CPU-KEY") == NULL, "%s", stacks[i]);
+	}
 }
 
 // The scheduler's stacks have no caller, and belong to those who wait.
