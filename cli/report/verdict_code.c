@@ -329,8 +329,9 @@ static bool of_openmp(const struct verdict_facts *f, const struct row *row, cons
 	            format_percent(self, f->all).text, f->of, path_base(row->module),
 	            *called ? ", mostly in a loop of " : "", called);
 	return verdict_advise(
-		v, "See whether its pieces are equal (schedule(dynamic)) and long enough, and "
-		   "whether there are more threads than free CPUs: then "
+		v, "See whether its pieces are equal (schedule(dynamic)) and long enough: where it "
+		   "begins anew in each turn of an outer loop, put #pragma omp parallel around "
+		   "that one. Where there are more threads than free CPUs, "
 		   "OMP_WAIT_POLICY=passive makes them sleep.");
 }
 

@@ -2006,4 +2006,5 @@ Test(text_verdict, what_openmp_computes_itself_is_waiting)
 	profile->totals.on_cpu_ns = profile->all = NS_PER_SEC;
 	expect_verdict(profile, "90.0 % of the CPU time is spent in OpenMP's runtime "
 	                        "(libgomp.so.1.0.0), where threads wait for each other");
+	expect_verdict(profile, "put #pragma omp parallel around that one");
 }
