@@ -90,7 +90,7 @@ enum activity {
 	ACTIVITY_EXTRACT,    /* reads values from a stream of C++ */
 	ACTIVITY_SHARE,      /* counts the owners of a shared pointer of C++ */
 	ACTIVITY_SORT,       /* sorts */
-	ACTIVITY_PARSE,      /* makes numbers of text */
+	ACTIVITY_PARSE,      /* makes numbers, or parts or other cases, of text */
 	ACTIVITY_KEY,        /* works out what it compares, below a comparison that sorts */
 	ACTIVITY_TREE,       /* goes to an element of a search tree, or to the next */
 	ACTIVITY_COLLATE,    /* compares texts by the rules of a language */

@@ -225,7 +225,10 @@ static const struct names table[] = {
 	{ ACTIVITY(PARSE),
 	  "strtol*|strtoul*|strtod*|strtof*|strtoll*|strtoull*|atoi|atol|atof|sscanf|"
 	  "isoc99_sscanf|isoc23_sscanf|isoc23_strto*|vsscanf*|timegm|strconv.Parse*|"
-	  "strconv.Atoi|time.Parse" },
+	  "strconv.Atoi|time.Parse|core::str::<impl str>::parse*|core::num::*from_str*|"
+	  "alloc::str::*to_lowercase*|alloc::str::*to_uppercase*|<str*::to_lowercase|"
+	  "<str*::to_uppercase|<str*::parse*|strings.ToLower|"
+	  "strings.ToUpper|strings.Split|strings.genSplit|strings.Fields" },
 	{ ACTIVITY(TREE), "std::_Rb_tree_increment*|std::_Rb_tree_decrement*|"
 	                  "std::_Rb_tree_insert_and_rebalance*|std::_Rb_tree_rebalance_for_erase*|"
 	                  "std::_Rb_tree<*|std::map<*|std::set<*|std::multimap<*|std::multiset<*|"

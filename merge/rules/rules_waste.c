@@ -425,11 +425,10 @@ const struct rule rules_waste[] = {
 	  .threshold = 20,
 	  .within = { "CPU-SORT", "CPU-FORMAT", "MEM-CHURN", "MEM-COPY" },
 	  .title = "working out keys in the comparison of a sort",
-	  .formula =
-	          "CPU time in which a comparison of the user's own, called by functions of C, "
-	          "C++, Rust or Go that sort, parses numbers or dates, formats text, matches "
-	          "regular expressions, or allocates memory, as a share of the critical thread's "
-	          "time, or of all CPU time",
+	  .formula = "CPU time in which a comparison of the user's own, called by functions of C, "
+	             "C++, Rust or Go that sort, parses numbers or dates, formats, splits or "
+	             "lowers text, matches regular expressions, or allocates memory, as a share of "
+	             "the critical thread's time, or of all CPU time",
 	  .why = "To sort n elements takes some n log2(n) comparisons, and each works out two keys: "
 	         "that is 34 times for each of 100,000 elements.",
 	  .advice = "Work out the key of each element once before, keep it beside the element, and "

@@ -154,6 +154,32 @@ Test(finding, advice_by_what_go_and_rust_call)
 		expect_advice(table[i].stack, table[i].rule, table[i].advice);
 }
 
+// Of whichever language.
+Test(finding, comparisons_that_work_out_keys)
+{
+	static const char *const stacks[] = {
+		"main a.c:3 > sort_by_key a.c:35 > std::__introsort_loop<Row*>@libc > less a.c:37 > "
+		"std::__cxx11::to_string@libc",
+		"app::main a.rs:5 > alloc::slice::sort_by@libc > core::slice::sort::stable::sort@libc > "
+		"app::main::{closure#0} a.rs:37 > alloc::str::<impl$str>::to_lowercase@libc",
+		"app::main a.rs:5 > core::slice::sort::stable::sort@libc > app::main::{closure} a.rs:37 > "
+		"_<str>::to_lowercase@libc",
+		"main.main a.go:5 > sort.Slice@libc > sort.pdqsort_func@libc > main.main.func1 a.go:37 > "
+		"strconv.Atoi@libc",
+	};
+
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+		end();
+		begin();
+		add(&f, 1, METRIC_ON_CPU, 900, stacks[i]);
+		finish(1000, 2);
+		cleanup(findings) struct findings *findings = look(NULL);
+		const struct finding *finding = finding_of(findings, "CPU-KEY");
+		cr_assert(finding != NULL, "%s", stacks[i]);
+		cr_expect_eq(finding->line, 37);
+	}
+}
+
 // Nor is what the sort itself allocates, or what a function does that sorts and parses.
 Test(finding, comparisons_of_keys_that_are_there_work_out_none)
 {
