@@ -14,9 +14,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define INTERVAL_NS (100 * NS_PER_MS)
-#define COST_PART   200 /* readings take one of so many parts of the time */
-#define LOOK_BYTES  65536
+#define INTERVAL_NS  (100 * NS_PER_MS)
+#define COST_PART    200 /* readings take one of so many parts of the time */
+#define BINDING_PART 500 /* and looking at threads one of so many */
+#define LOOK_BYTES   65536
 
 void limits_init(struct limits *l, const char *prefix, uint32_t pid, uint64_t start_ns)
 {
@@ -240,14 +241,18 @@ static uint64_t look_at_cpus(struct limits *l)
 	return ns;
 }
 
-// What is so now was so since the last reading.
-static void look_at_binding(struct limits *l, uint64_t width_ns)
+// What is so now was so since the last reading. Of very many threads that takes long, and is done
+// less often.
+static void look_at_binding(struct limits *l, uint64_t at_ns)
 {
 	struct binding binding;
 
-	if (l->cpu_count < 2)
+	if (l->cpu_count < 2 || at_ns < l->bound_due_ns)
 		return;
+	uint64_t start_ns = clock_now_ns(), width_ns = since(l->bound_at_ns, at_ns);
 	binding_read(l->prefix, l->pid, &binding);
+	l->bound_at_ns = at_ns;
+	l->bound_due_ns = at_ns + BINDING_PART * (clock_now_ns() - start_ns);
 	if (!binding_is_narrow(&binding, &l->cpus))
 		return;
 	l->bound_ns += width_ns;
@@ -273,7 +278,7 @@ void limits_look(struct limits *l, uint64_t now_ns)
 	follow(l);
 	if (!width_ns)
 		return;
-	look_at_binding(l, width_ns);
+	look_at_binding(l, at_ns);
 	l->end_ns = at_ns;
 	contention_add(&l->table, &(struct contention_row){
 					  .at_us = at_ns / NS_PER_US,

@@ -55,6 +55,7 @@ struct limits {
 	bool knows_busy;
 
 	uint64_t bound_ns; /* with more threads ready than CPUs that they are bound to */
+	uint64_t bound_at_ns, bound_due_ns; /* when threads were looked at, and are to be again */
 	uint32_t bound_threads, bound_cpus; /* when most were */
 
 	struct contention table;
