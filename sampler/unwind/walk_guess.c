@@ -55,6 +55,16 @@ static bool is_stub(struct walk *w, uint64_t address)
 	return at[0] == 0xff && (at + 1 == code + sizeof(code) || at[1] == 0x25);
 }
 
+/* True if what the walk has come to follows a call, or is what a signal's handler returns to, which
+   nothing calls. Locates it. */
+static bool comes_back(struct walk *w, struct call_site *site)
+{
+	bool called = walk_call_site(w, w->pc, site);
+
+	walk_locate(w);
+	return called || walk_in_trampoline(w);
+}
+
 /* A direct call must lead to the function, or to a stub of another module that may. Code that was
    entered by a jump (tail calls, cold parts) fits only the last, lenient round. */
 static bool calls(struct walk *caller, const struct call_site *site, const struct callee *callee)
@@ -85,10 +95,10 @@ static bool leads_on(struct walk *w, int count, bool unknown)
 			return false;
 		if (w->exact)
 			return true; // out of a signal's handler, with all registers
-		if (!walk_call_site(w, w->pc, &site))
+		if (!comes_back(w, &site))
 			return false;
-		walk_locate(w);
-		if (w->rule.cfa == CFI_NO_RULE || w->rule.cfa == CFI_UNUSABLE)
+		if ((w->rule.cfa == CFI_NO_RULE || w->rule.cfa == CFI_UNUSABLE) &&
+		    !walk_in_trampoline(w))
 			return unknown;
 	}
 	return true;
@@ -107,13 +117,11 @@ static bool fits(const struct walk *w, uint64_t slot, const struct callee *calle
 	trial.interrupted = interrupted;
 	trial.rbp = slot;
 	trial.has_rbp = true;
-	if (step(&trial) != WALK_CALLER || !walk_call_site(&trial, trial.pc, &site))
-		return false;
-	walk_locate(&trial);
-	if (!calls(&trial, &site, callee))
+	if (step(&trial) != WALK_CALLER || !comes_back(&trial, &site) ||
+	    !calls(&trial, &site, callee))
 		return false;
 
-	if (trial.rule.cfa == CFI_UNUSABLE)
+	if (trial.rule.cfa == CFI_UNUSABLE && !walk_in_trampoline(&trial))
 		return callee->rigour != RIGOUR_PROVEN;
 	if (walk_needs_rbp(&trial) && (trial.rbp <= slot || trial.rbp & 7))
 		return false;
@@ -193,7 +201,7 @@ static bool goes_on(const struct walk *w, struct walk *caller, uint64_t pc, uint
 		return false;
 	*caller = trial;
 	enum walk_step next = walk_by_rule(&trial);
-	return next == WALK_END || (next == WALK_CALLER && walk_call_site(&trial, trial.pc, &site));
+	return next == WALK_END || (next == WALK_CALLER && comes_back(&trial, &site));
 }
 
 /* The caller's rbp is still there, or has been saved between LOW and SLOT, where the frame ends. */
