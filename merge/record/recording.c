@@ -350,7 +350,8 @@ static uint32_t rate_for_others(const struct recording *r)
 {
 	uint32_t wanted = r->options.frequency_hz, low = wanted / OTHERS_SHARE;
 
-	if (!r->session || r->agent_role == ROLE_SAMPLES || !target_has_python(r->options.argv[0]))
+	if (!r->session || r->options.attached || r->agent_role == ROLE_SAMPLES ||
+	    !target_has_python(r->options.argv[0]))
 		return wanted;
 	if (low < OTHERS_MIN)
 		low = OTHERS_MIN;
@@ -764,7 +765,10 @@ static void tell_prices(struct recording *r)
 		(run->target_cpu_ns < WAITS_CPU_NS_MIN || run->wall_ns < WAITS_WALL_NS_MIN);
 	const struct prices prices = prices_measure(&request);
 	const uint64_t *price = prices.ns;
-	double samples = (double)run->target_cpu_ns * r->others_hz / (double)NS_PER_SEC;
+	// A rate that was lowered meanwhile only drops what the kernel still takes.
+	const struct sampler_status *status = sampler_status(r->sampler);
+	uint32_t hz = status->lowered_from_hz ? status->lowered_from_hz : status->frequency_hz;
+	double samples = (double)run->target_cpu_ns * hz / (double)NS_PER_SEC;
 	// Its price has these already.
 	uint64_t priced =
 		price[PRICE_SPAWN] ? smaller(SWITCHES_OF_PROCESS * forks, r->switches) : 0;

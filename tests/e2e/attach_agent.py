@@ -162,6 +162,17 @@ class AttachAgent(Case):
                 self.cycles(process, CYCLES if python == (PYTHONS or [python])[0] else 10)
                 self.end(process, ("1 True\n", 0))
 
+    def test_a_python_has_the_rate_of_an_attached_one(self):
+        process = self.start(sys.executable, "-c", PYTHON)
+        for arguments, hz in ([], "149"), (["-F", "499"], "499"):
+            done = self.attach(process, *arguments, seconds="0.5")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.table("run")[0]["frequency_hz"], hz)
+            report = self.verb("report", "-v", self.path("profile.bneck")).stdout.decode()
+            self.assertIn(f"samples at {hz} Hz", report)
+            self.assertNotIn("did not sample itself", report)
+        self.end(process, ("1 True\n", 0))
+
     def test_a_program_that_forks_meanwhile(self):
         process = self.start(sys.executable, "-c", FORKS)
         for _ in range(10):
