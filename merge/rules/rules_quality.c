@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define OVERHEAD_NS_MIN   UINT64_C(100000000) /* of CPU time: less is no rate */
-#define SAMPLES_OF_THREAD 3   // that cost the kernel what the start of a thread does
+#define SAMPLES_OF_THREAD 3 // that cost the kernel what the start of a thread does
+#define LOWER_HZ          199
 #define FULL_SHARE        0.9 /* of the CPUs: then whoever runs keeps somebody off */
 
 static enum measured measure_empty(const struct evidence *e, const struct rule *rule,
@@ -41,6 +42,14 @@ static enum measured measure_short(const struct evidence *e, const struct rule *
 	                   (unsigned long long)e->run->samples, e->run->samples == 1 ? "" : "s");
 }
 
+/* A rate that costs less than that of RUN. */
+static uint32_t lower_hz(const struct run *run)
+{
+	if (!run->frequency_hz || run->frequency_hz > LOWER_HZ)
+		return LOWER_HZ;
+	return run->frequency_hz > 1 ? run->frequency_hz / 2 : 1;
+}
+
 static enum measured measure_lost(const struct evidence *e, const struct rule *rule,
                                   struct finding *finding)
 {
@@ -48,6 +57,7 @@ static enum measured measure_lost(const struct evidence *e, const struct rule *r
 	if (!e->run->samples && !e->run->lost)
 		return MEASURED_NOTHING;
 	finding->value = percent_of(e->run->lost, e->run->samples + e->run->lost);
+	finding_advise(finding, "Lower the sampling rate: -F %u.", lower_hz(e->run));
 	return finding_say(finding, "%.1f %% of the samples were lost", finding->value);
 }
 
@@ -99,9 +109,12 @@ static enum measured measure_overhead(const struct evidence *e, const struct rul
 		finding_advise(finding,
 		               "Most is bottleneck's own work, which found no idle CPU; "
 		               "reading a library's symbols is paid once. Leave it a CPU, run more "
-		               "work, or lower the sampling rate: -F 199.");
+		               "work, or lower the sampling rate: -F %u.",
+		               lower_hz(run));
 	else if (run->setup_ns > cost / 2)
 		finding_advise(finding, "Most is at starts of processes: use --no-ops.");
+	else
+		finding_advise(finding, "Lower the sampling rate: -F %u.", lower_hz(run));
 	return finding_say(finding,
 	                   "profiling inflates %s: apart from hooks, it adds %.1f %% to the "
 	                   "program's CPU time",

@@ -186,6 +186,12 @@ static void cost_of_threads(struct run *run)
 	run->samples = 2;
 }
 
+static void cost_at_the_rate_of_an_attached_python(struct run *run)
+{
+	cost_on_a_full_machine(run);
+	run->frequency_hz = 149;
+}
+
 Test(finding_quality, overhead_names_the_rows_that_it_inflates)
 {
 	static const struct {
@@ -194,6 +200,8 @@ Test(finding_quality, overhead_names_the_rows_that_it_inflates)
 	} table[] = {
 		{ cost_six_percent, "inflates all rows alike:", "Lower the sampling rate" },
 		{ cost_on_a_full_machine, "inflates waits for a free CPU:", "Leave it a CPU" },
+		{ cost_at_the_rate_of_an_attached_python,
+		  "inflates waits for a free CPU:", "sampling rate: -F 74." },
 		{ cost_at_starts,
 		  "inflates the rows of exec, dynamic linking and exit:", "--no-ops" },
 		{ cost_in_the_kernel, "inflates all rows alike:", "Lower the sampling rate" },
