@@ -8,8 +8,10 @@
 #include "sampler/tracker/mapper.h"
 
 #include <gelf.h>
+#include <inttypes.h>
 #include <libelf.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,16 +132,38 @@ static uint64_t moved(uint64_t address, uint64_t bias)
 	return address ? address + bias : 0;
 }
 
-// The file of MAP as the process PID sees it; -1: it cannot be opened.
-static int open_there(uint32_t pid, const struct event_map *map)
+// -1: there is no such file, or it has another INODE than this (0: any).
+static int open_as(uint64_t inode, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int open_as(uint64_t inode, const char *format, ...)
 {
 	static const struct foreign_rules rules = { 0 };
 	char path[PATH_MAX];
 	struct stat st;
+	va_list args;
 
-	if (snprintf(path, sizeof(path), "/proc/%u/root%s", pid, map->path) >= (int)sizeof(path))
+	va_start(args, format);
+	int length = vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	if (length >= (int)sizeof(path))
 		return -1;
-	return foreign_open(path, &rules, &st, NULL);
+	cleanup_close int fd = foreign_open(path, &rules, &st, NULL);
+	return fd >= 0 && (!inode || st.st_ino == inode) ? steal_fd(&fd) : -1;
+}
+
+// The file of MAP, which the process PID has; -1: it cannot be opened. A path leads to it from the
+// root of its container, or from ours, as with chroot(2), or nowhere, once it has been replaced.
+static int open_there(uint32_t pid, const struct event_map *map)
+{
+	int fd = open_as(0, "/proc/%u/root%s", pid, map->path);
+
+	if (fd < 0)
+		fd = open_as(map->inode, "%s", map->path);
+	if (fd < 0)
+		fd = open_as(0, "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
+		             map->start + map->length);
+	// Reading map_files needs privileges that this link does not.
+	return fd >= 0 ? fd : open_as(map->inode, "/proc/%u/exe", pid);
 }
 
 static bool look_for_runtime(uint32_t pid, const struct event_map *map, void *to)

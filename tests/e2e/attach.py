@@ -6,6 +6,7 @@ import glob
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -367,6 +368,20 @@ class Attach(Case):
         functions = self.functions()
         for name in ("short", *C_NAMES[:2]):
             self.assertIn(name, functions)
+
+    def test_an_interpreter_that_its_path_does_not_lead_to(self):
+        """It has gone into another root directory, or its file has been replaced since."""
+        python = shutil.which("python3", path="/usr/bin") or sys.executable
+        own = self.path("python3")
+        shutil.copy(python, own)
+        process = self.start(own, "-c", PY_BUSY)
+        os.unlink(own)
+        self.draw(lambda: self.attach("-p", str(process.pid)), TOLERANCE)
+        process.kill()
+        if os.geteuid():
+            return  # only root may
+        process = self.start(python, "-c", f"import os, threading, time\nos.chroot({self.work!r})\n{PY_BUSY}")
+        self.draw(lambda: self.attach("-p", str(process.pid)), TOLERANCE)
 
     def test_it_ends_with_the_process_and_at_a_signal(self):
         text = "import time\nprint('ready', flush=True)\nend = time.monotonic() + 1.2\n" \
