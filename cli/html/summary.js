@@ -12,8 +12,12 @@ function placeLink(place) {
 const header = {
   start(data) {
     const run = data.run;
+    const pids = (run.attached_pids || String(run.attached_pid)).split(',');
     const status = run.signal !== null ? `killed by signal ${run.signal}`
-      : run.exit_status === null ? 'unfinished' : `exit ${run.exit_status}`;
+      : run.exit_status !== null ? `exit ${run.exit_status}`
+      : !run.complete ? 'unfinished'
+      : !run.attached_pid ? 'exit unknown'
+      : `attached to ${pids.length === 1 ? 'PID' : 'PIDs'} ${pids.join(', ')}`;
     const plural = (number, word, many) => `${count(number)} ${number === 1 ? word : many}`;
     document.title = `bottleneck: ${run.command || '?'}`;
     byId('command').textContent = run.command || '?';

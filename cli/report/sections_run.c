@@ -129,6 +129,10 @@ static const struct section_column run_columns[] = {
 	{ "memory_kills", .type = CELL_COUNT, SHEET(35), FIELD(struct outcome, run.memory_kills) },
 	{ "all_processes_peak_rss_bytes", .type = CELL_BYTES, AT(36, 18), KNOWN,
 	  FIELD(struct outcome, sum_rss_bytes) },
+	{ "attached_pid", .type = CELL_COUNT, .at = { [READER_PAGE] = 19 }, KNOWN,
+	  FIELD(struct outcome, run.attached_pid) },
+	{ "attached_pids", .type = CELL_TEXT, .at = { [READER_PAGE] = 20 },
+	  FIELD(struct outcome, run.attached_pids) },
 };
 
 // The peak of what all processes had at one moment, as far as that was looked at. -1 on error.

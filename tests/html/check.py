@@ -505,6 +505,15 @@ def check_real(b, bottleneck, directory):
     expect("and only that is there", b.run("return Object.keys(page.phase.flames).includes('off')") is False)
     expect("nothing is compared that was not asked for", not b.one("#diff").is_displayed())
 
+    attached = os.path.join(directory, "attached.html")
+    with subprocess.Popen(["sleep", "60"]) as process:
+        subprocess.run([bottleneck, "-R", "/dev/null", "-p", str(process.pid), "--duration=0.2",
+                        f"--export=html={attached}"], check=True, env={**os.environ, "XDG_STATE_HOME": directory})
+        process.kill()
+    b.open(attached)
+    expect(f"what was attached to is said: {b.text('#facts')}",
+           f"attached to PID {process.pid} " in b.text("#facts"))
+
     base = os.path.join(directory, "base.bneck")
     subprocess.run([bottleneck, "-R", "/dev/null", "-o", base, "/usr/bin/python3", script], check=True)
     with open(script) as text:

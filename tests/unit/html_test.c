@@ -36,6 +36,10 @@ static void make(const struct view *view)
 	const struct run run = { .command = "app " HOSTILE,
 		                 .start_ns = 1000 * MS,
 		                 .wall_ns = f.now_ns - 1000 * MS + 100 * MS,
+		                 .complete = true,
+		                 .exit_status = -1,
+		                 .attached_pid = 4711,
+		                 .attached_pids = "4711,4712",
 		                 .cpus = 2 };
 	struct error err = { .text = "" };
 	json_error_t wrong;
@@ -105,6 +109,16 @@ Test(html, names_end_no_element_and_begin_none)
 	const char *command =
 		json_string_value(json_object_get(json_object_get(data, "run"), "command"));
 	cr_expect_str_eq(command, "app " HOSTILE);
+}
+
+Test(html, it_has_the_processes_that_were_attached_to)
+{
+	const struct view view = view_default();
+
+	make(&view);
+	const json_t *run = json_object_get(data, "run");
+	cr_expect_eq(json_integer_value(json_object_get(run, "attached_pid")), 4711);
+	cr_expect_str_eq(json_string_value(json_object_get(run, "attached_pids")), "4711,4712");
 }
 
 Test(html, nothing_is_left_of_what_is_put_together)

@@ -122,5 +122,5 @@ Test(sections_header, programs_get_the_run_with_what_is_known_of_it)
 		"| 100 | 2 | ? | ? | ? | ?\n");
 	cr_expect_str_eq(made_text(made_section(p, READER_PAGE, section_page_header)),
 	                 "[sh -c 'a\nb' | ? | node7 | 0 | 16 | 9 | 0 | 41200000000 | yes | ? | 9 | "
-	                 "8 | 100 | 2 | ? | ? | ? | ?; ] | 1 | 1200 | ?\n");
+	                 "8 | 100 | 2 | ? | ? | ? | ? | ? | ?; ] | 1 | 1200 | ?\n");
 }
