@@ -536,10 +536,18 @@ static bool child_has_ended(const struct sampler *s)
 	       info.si_pid != 0;
 }
 
+// What the kernel records has its time. What is looked at, as the state of a thread that waits, has
+// that of the look, which has to come when it is due.
+static bool is_urgent(struct sampler *s, uint64_t now_ns)
+{
+	return !s->source || !s->source->facts.switch_samples ||
+	       priority_is_late(&s->priority, now_ns);
+}
+
 static void choose_priority(struct sampler *s, uint64_t now_ns)
 {
 	// The caller reaps a child that has ended, see priority.h.
-	if (s->busy || child_has_ended(s) || !priority_is_late(&s->priority, now_ns))
+	if (s->busy || child_has_ended(s) || !is_urgent(s, now_ns))
 		priority_eager(&s->priority);
 	else
 		priority_urgent(&s->priority);
