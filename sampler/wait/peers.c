@@ -60,6 +60,9 @@ struct set {
 	int fds[DESCRIPTORS_MAX];
 	struct peer_end last; // what it led to, when that was something
 	uint64_t last_ns;
+	struct peer_end answer; // to who asked last, at ANSWERED_NS (0: nobody)
+	bool answered;
+	uint64_t answered_ns;
 };
 
 struct held {
@@ -569,6 +572,11 @@ bool peers_find(struct peers *p, uint32_t pid, const struct wait_on *on, uint64_
 	struct set *set = set_of(p, pid, on, now_ns);
 	if (!set)
 		return false;
+	// It may have hundreds of descriptors, and wait thousands of times a second.
+	if (set->answered_ns && now_ns <= set->answered_ns + SET_NS) {
+		*end = set->answer;
+		return set->answered;
+	}
 	bool found = find_all(p, pid, set->fds, set->count, now_ns, each, context, end);
 	if (end->count) {
 		set->last = *end;
@@ -577,5 +585,8 @@ bool peers_find(struct peers *p, uint32_t pid, const struct wait_on *on, uint64_
 		*end = set->last;
 		found = true;
 	}
+	set->answer = *end;
+	set->answered = found;
+	set->answered_ns = now_ns;
 	return found;
 }
