@@ -47,6 +47,7 @@
 // eighth of what the processes of a make of small recipes were blocked went unseen.
 #define SWITCHES_BURST      500
 #define SWITCHES_PER_SECOND 3000
+#define ATTACHED_PART       5 // of them, where a process in use is attached to
 
 // They have rings of their own: a storm of them crowds out nothing else, and what a ring holds is
 // all that the storm can cost between two looks at it.
@@ -661,8 +662,9 @@ static struct source *open_rings(const struct source_request *request, size_t li
 	s->whole_bytes = whole_bytes;
 	if (plan)
 		s->plan = *plan;
-	s->switch_budget = (struct perf_storm_budget){ .burst = SWITCHES_BURST,
-		                                       .per_second = SWITCHES_PER_SECOND };
+	uint64_t part = request->attached ? ATTACHED_PART : 1;
+	s->switch_budget = (struct perf_storm_budget){ .burst = (int64_t)(SWITCHES_BURST / part),
+		                                       .per_second = SWITCHES_PER_SECOND / part };
 	size_t wanted = perf_event_ring_bytes(request->frequency_hz, request->stack_bytes);
 	s->base = (struct source){
 		.ops = ops,
