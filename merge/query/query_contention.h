@@ -7,7 +7,7 @@
  *     nothing of the group runs then.
  *   - own threads: what would remain without anybody else: threads that run or could, beyond the
  *     CPUs that the program may use, or that they are bound to. Nothing, if there never were more
- * threads than CPUs.
+ *     threads than CPUs.
  *   - others: the rest, but no more than other processes and hypervisors ran on these CPUs.
  *   - nobody: what is left, and of what the program's own threads would have the part in which one
  *     of the CPUs was idle: a thread that is woken waits for the CPU of who woke it, or for that it

@@ -56,7 +56,7 @@ static uint64_t time_in_faults(const struct evidence *e, const struct rule *rule
 
 static const struct rule_callee fresh_arrays[] = {
 	{ "'__getitem__' of 'numpy.ndarray'",
-	  "Indexing by an array or a mask copies what it takes to fresh memory: use slices "
+	  "Indexing by an array or a mask copies the elements to new memory: use slices "
 	  "(a[i:j:k]), which copy nothing, and for windows "
 	  "numpy.lib.stride_tricks.sliding_window_view(); else take blocks of rows that fit the "
 	  "cache, or use numpy.take() with out=." },
